@@ -397,7 +397,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "schema_version": SCHEMA_VERSION,
             **{name: getattr(asked, name) for name in OPTIONS},
             "tasks": chosen,
-            "trainings": {
+            "scores": {
                 f"{one.data}/{one.model}/{one.seed}": {
                     key: real.model_dump(mode="json") for key, real in one.known.items()
                 }

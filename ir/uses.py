@@ -351,7 +351,7 @@ FEATURES: dict[type[Node], Mapping[str, _Entry]] = {
 ALL_FEATURES = frozenset(Feature)
 
 
-class _Asking:
+class _FieldFeatures:
     """Finds in nodes the fields that ask for some features."""
 
     def __init__(self, wanted: frozenset[Feature]) -> None:
@@ -369,7 +369,7 @@ class _Asking:
             if not self.wanted.isdisjoint(_features_of(entry))
         )
 
-    def asked(self, owner: Node) -> list[Feature]:
+    def of(self, owner: Node) -> list[Feature]:
         """Return the features that a step or a workflow asks for by what it is given."""
         found: list[Feature] = []
         for _, node in (("", owner), *self._nodes.visit(owner)):
@@ -388,7 +388,7 @@ class _Asking:
         return found
 
 
-_asking_for = functools.cache(_Asking)
+_field_features = functools.cache(_FieldFeatures)
 
 
 def _features_of(entry: _Entry) -> Iterable[Feature]:
@@ -408,13 +408,13 @@ class Use(t.NamedTuple):
 
 def find_uses(workflow: Workflow, wanted: frozenset[Feature] = ALL_FEATURES) -> Iterator[Use]:
     """Yield every use of some features, in program order; a place can come more than once."""
-    asking = _asking_for(wanted)
-    for feature in _of_workflow(workflow, asking):
+    by_field = _field_features(wanted)
+    for feature in _of_workflow(workflow, by_field):
         if feature in wanted:
             yield Use(feature, None, workflow.source)
     for around in enclosed_scopes(workflow):
         for step in around.scope.steps:
-            for feature in _of_step(step, around, asking):
+            for feature in _of_step(step, around, by_field):
                 if feature in wanted:
                     yield Use(feature, around.scope.path_of(step), step.source)
 
@@ -424,16 +424,16 @@ def features(workflow: Workflow, wanted: frozenset[Feature] = ALL_FEATURES) -> f
     return frozenset(use.feature for use in find_uses(workflow, wanted))
 
 
-def _of_workflow(workflow: Workflow, asking: _Asking) -> Iterator[Feature]:
-    yield from asking.asked(workflow)
+def _of_workflow(workflow: Workflow, by_field: _FieldFeatures) -> Iterator[Feature]:
+    yield from by_field.of(workflow)
     for handler in workflow.exit_handlers:
         own = {step.name for step in handler.steps}
         if any(read.step not in own for step in handler.steps for read in references(step)):
             yield Feature.EXIT_HANDLER_READS_OUTPUT
 
 
-def _of_step(step: Step, around: Enclosed, asking: _Asking) -> list[Feature]:
-    found = asking.asked(step)
+def _of_step(step: Step, around: Enclosed, by_field: _FieldFeatures) -> list[Feature]:
+    found = by_field.of(step)
     is_group = type(step.action) is Group
     if step.when is not None:
         found += _holding(

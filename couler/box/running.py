@@ -1,4 +1,4 @@
-"""Running a workflow whose steps nobody trusts: on the local engine, shut in with all it starts."""
+"""Running a workflow whose steps nobody trusts: in isolation on the local engine."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ _RUN = TypeAdapter(BoxedRun)
 
 @functools.cache
 def running_problem() -> str | None:
-    """Return why this system cannot shut in a run, or None if it can; kept for this process."""
+    """Return why this system cannot isolate a run, or None if it can; kept for this process."""
     if not walls.is_linux():
-        return "runs of others can be shut in on Linux only"
+        return "runs can be isolated on Linux only"
     try:
         _run({"workflow": None}, RunLimits())
     except IsolationError as error:
@@ -76,7 +76,7 @@ def run_boxed(
     parameters: Mapping[str, t.Any] | None = None,
     limits: RunLimits | None = None,
 ) -> BoxedRun:
-    """Run a workflow on the local engine, shut in with every process that it starts."""
+    """Run a workflow on the local engine, isolated with every process that it starts."""
     tree = json.loads(write_json(workflow))
     return _run({"workflow": tree, "parameters": dict(parameters or {})}, limits or RunLimits())
 
@@ -124,7 +124,7 @@ def _read(text: bytes, limits: RunLimits, problem: str | None) -> BoxedRun:
         if problem is not None and problem.startswith("the run was stopped"):
             return BoxedRun(None, {}, {}, problem)
         missing = problem or "the process did not start"
-        raise IsolationError(f"this system cannot shut a run in: {missing}")
+        raise IsolationError(f"this system cannot isolate a run: {missing}")
     lines = text.splitlines()
     if len(lines) < 2 or len(text) > limits.result_bytes:
         return BoxedRun(None, {}, {}, problem or "the run told nothing of its end, or too much")

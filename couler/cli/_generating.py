@@ -15,7 +15,7 @@ from couler.cli._diagnostics import text_lines
 from couler.cli._generated_files import Destination, files_of
 from couler.cli.language_model import LlmFlags, opened_model
 from couler.cli.session import Session, heeding_requests_to_end
-from couler.errors import ConfigurationError, CoulerError, LanguageModelError
+from couler.errors import ConfigurationError, CoulerError, IsolationError, LanguageModelError
 from couler.hidden import clean, escaped
 from couler.stages import SCHEMA_VERSION, plan, show
 
@@ -44,8 +44,11 @@ def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
     description = _description(wanted.text)
     if wanted.options.mode != "schema":
         from couler.box import isolation
+        from couler.box.running import running_problem
 
         isolation().require()
+        if wanted.options.run and (problem := running_problem()) is not None:
+            raise IsolationError(f"--run: {problem}")
     lake = _lake(wanted)
     with opened_model(session, flags, "generate", tells_usage=True) as model:
         try:

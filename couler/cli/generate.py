@@ -44,7 +44,7 @@ _OF_GENERATING = _OF_MODULES | {
     "engines",
     multiple=True,
     type=EngineType(),
-    help="What this engine refuses is mended as well; a folder gets its files. Several times.",
+    help="What this engine refuses is repaired as well; a folder gets its files. Several times.",
 )
 @click.option(
     "--target",
@@ -93,14 +93,14 @@ _OF_GENERATING = _OF_MODULES | {
     type=click.IntRange(min=0),
     default=2,
     show_default=True,
-    help="With --mode modules: how often at most.",
+    help="With --mode modules: maximum number of rewrites of a module.",
 )
 @click.option(
     "--max-repairs",
     type=click.IntRange(min=0),
     default=3,
     show_default=True,
-    help="How often at most a program goes back with what is wrong with it.",
+    help="Maximum number of times that a program goes back with what is wrong with it.",
 )
 @click.option(
     "--run",
@@ -147,7 +147,7 @@ def command(
     and the plan. Nothing is submitted.
 
     With --check, the program goes the same way without a model, and it is told what to look at
-    before it is run. Ends with 1 if no sound workflow comes of it; then nothing is written.
+    before it is run. Exit code 1 if the result is not a valid workflow; then nothing is written.
     """
     format_ = session.settings.choose("format", format_, FORMATS)
     if text is not None and checked is not None:

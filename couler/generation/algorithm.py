@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from couler.errors import ConfigurationError
 from couler.generation.dialogue import Dialogue
-from couler.generation.judging import Build, asked_to_mend, judge_workflow, numbered, told
+from couler.generation.judging import Build, judge_workflow, numbered, repair_message, told
 from couler.generation.lake import CodeLake, packaged_snippets
 from couler.generation.options import Generated, GenerateOptions, Listener, Verdict
 from couler.generation.prompting import Prompts, set_apart
@@ -81,8 +81,8 @@ class Critique(_Answer):
     """What a model says of a program that it wrote."""
 
     problems: tuple[str, ...] = Field(description="What is missing or wrong; empty if nothing is")
-    advice: str = Field(description="How to mend it, in a few sentences")
-    score: float = Field(ge=0, le=1, description="0: does something else; 1: nothing to mend")
+    advice: str = Field(description="How to fix it, in a few sentences")
+    score: float = Field(ge=0, le=1, description="0: does something else; 1: nothing to fix")
 
 
 def generate_workflow(
@@ -117,12 +117,13 @@ def revise_workflow(
     _refuse_long(feedback, "the feedback")
     dialogue = _dialogue(made.description, model, options, lake, build, listener)
     dialogue.log.extend(made.log)
+    dialogue.usage = made.usage
     wish = set_apart(feedback.strip(), "feedback")
     if made.form is not None:
         form = set_apart(made.form, "form")
         return _of_form(dialogue, "sketch-revise", form=form, feedback=wish, problems="")
     program = set_apart(made.program or "", "program")
-    return _of_program(dialogue, "revise", feedback, program=program, wish=wish)
+    return _of_program(dialogue, "revise", feedback, program=program, request=wish)
 
 
 def _refuse_long(text: str, what: str) -> None:
@@ -164,15 +165,22 @@ class _Candidate:
 
 
 def _of_program(dialogue: Dialogue, name: str, query: str, **values: str) -> Generated:
-    """Ask for a program in one answer, and have what is wrong with it mended."""
+    """Ask for a program in one answer, and have what is wrong with it repaired."""
     found = _written(dialogue, name, query, **values)
     return _ended(dialogue, found.verdict, found.answer)
 
 
 def _written(
-    dialogue: Dialogue, name: str, query: str, *, about: str | None = None, **values: str
+    dialogue: Dialogue,
+    name: str,
+    query: str,
+    *,
+    about: str | None = None,
+    request: str = "",
+    **values: str,
 ) -> _Candidate:
-    prompt, retrieved = dialogue.render(name, query, **values)
+    """Return a program that the model wrote and repaired; `request` is what it is asked besides."""
+    prompt, retrieved = dialogue.render(name, query, request=request, **values)
     if retrieved:
         dialogue.tell("retrieve", ", ".join(retrieved), module=about)
     answer = dialogue.ask(prompt, WrittenProgram)
@@ -182,19 +190,20 @@ def _written(
         if verdict.is_verified:
             break
         dialogue.tell(
-            "repair", asked_to_mend(verdict.errors), module=about, diagnostics=verdict.errors
+            "repair", repair_message(verdict.errors), module=about, diagnostics=verdict.errors
         )
         problems = told(verdict.errors)
         prompt, _ = dialogue.render(
-            "mend",
+            "repair",
             f"{query}\n{problems}",
+            request=request,
             program=set_apart(numbered(answer.program), "program"),
             problems=set_apart(problems, "problems"),
         )
-        mended = dialogue.ask(prompt, WrittenProgram)
-        if mended.program == answer.program:
-            break  # the same question would have the same answer
-        answer, verdict = mended, dialogue.judge(mended.program)
+        before, answer = answer, dialogue.ask(prompt, WrittenProgram)
+        if answer.program == before.program:
+            break  # the same request would have the same answer
+        verdict = dialogue.judge(answer.program)
     return _Candidate(answer, verdict)
 
 
@@ -205,13 +214,16 @@ def _by_modules(dialogue: Dialogue) -> Generated:
     plan = dialogue.ask(prompt, Decomposition)
     modules = ", ".join(f"{one.name} ({one.task})" for one in plan.modules)
     dialogue.tell("decompose", f"{plan.workflow}: {modules}")
-    found: _Candidate | None = None
+    program, plans, assumptions = "", list[str](), dict[str, None]()
     for module in plan.modules:
-        found = _best(dialogue, plan, module, "" if found is None else found.answer.program)
+        found = _best(dialogue, plan, module, program)
+        program = found.answer.program
+        plans.append(found.answer.plan)
+        assumptions |= dict.fromkeys(found.answer.assumptions)
         if not found.verdict.is_verified:
             break
-    assert found is not None, "a plan has modules"
-    return _ended(dialogue, found.verdict, found.answer)
+    of_all = {"plan": " ".join(plans), "assumptions": tuple(assumptions)}
+    return _ended(dialogue, found.verdict, found.answer.model_copy(update=of_all))
 
 
 def _best(
@@ -219,10 +231,12 @@ def _best(
 ) -> _Candidate:
     """Return the best program with a further module that the model wrote."""
     options = dialogue.options
-    values = {
-        "plan": set_apart(plan.model_dump_json(indent=1), "plan"),
-        "module": set_apart(module.model_dump_json(indent=1), "module"),
-    }
+    request = "\n\n".join(
+        (
+            set_apart(plan.model_dump_json(indent=1), "plan"),
+            set_apart(module.model_dump_json(indent=1), "module"),
+        )
+    )
     query = f"{module.task} {module.name} {module.description}"
 
     def candidate(feedback: str) -> _Candidate:
@@ -232,14 +246,14 @@ def _best(
             "extend",
             query,
             about=module.name,
+            request=request,
             program=so_far,
             feedback=feedback,
-            **values,
         )
         if not written.verdict.is_verified:
             return written
         shown = set_apart(written.answer.program, "program")
-        prompt, _ = dialogue.render("critique", query, program=shown, **values)
+        prompt, _ = dialogue.render("critique", query, program=shown, request=request)
         critique = dialogue.ask(prompt, Critique)
         said = "below" if critique.score < options.baseline_score else "at least"
         problems = f": {'; '.join(critique.problems)}" if critique.problems else ""
@@ -257,7 +271,7 @@ def _best(
 
 
 def _of_form(dialogue: Dialogue, name: str, **values: str) -> Generated:
-    """Have a form filled in, and what is wrong with it mended."""
+    """Have a form filled in, and what is wrong with it repaired."""
     for attempt in range(dialogue.options.max_repairs + 1):
         prompt, _ = dialogue.render(name, "", **values)
         sketch = dialogue.ask(prompt, Sketch)
@@ -267,9 +281,9 @@ def _of_form(dialogue: Dialogue, name: str, **values: str) -> Generated:
         verdict = _judged(dialogue, sketch)
         if verdict.is_verified or attempt == dialogue.options.max_repairs:
             break
-        dialogue.tell("repair", asked_to_mend(verdict.errors), diagnostics=verdict.errors)
+        dialogue.tell("repair", repair_message(verdict.errors), diagnostics=verdict.errors)
         problems = set_apart(told(verdict.errors), "problems")
-        name, values = "sketch-revise", {"problems": problems, "feedback": ""}
+        name, values = "sketch-revise", {"feedback": "", **values, "problems": problems}
         values["form"] = set_apart(form, "form")
     return _ended(dialogue, verdict, plan=sketch.reasoning, form=form)
 
@@ -294,7 +308,7 @@ def _ended(
     plan: str = "",
     form: str | None = None,
 ) -> Generated:
-    said = "is verified" if verdict.is_verified else "could not be mended"
+    said = "is verified" if verdict.is_verified else "could not be repaired"
     engines = dialogue.options.targets
     where = f" for {', '.join(engines)}" if engines else ""
     dialogue.tell("verify", f"the workflow {said}{where}", diagnostics=verdict.errors)

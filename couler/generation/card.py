@@ -96,7 +96,7 @@ def _signature(thing: t.Any, *, full: bool) -> str:
             continue
         if parameter.kind is parameter.KEYWORD_ONLY:
             mark = "*" if full else "..."
-            if mark not in shown:
+            if mark not in shown and not (full and any(one[0] == "*" for one in shown)):
                 shown.append(mark)
             if not full:
                 continue
@@ -112,7 +112,8 @@ def _shown(parameter: inspect.Parameter) -> str:
             return "**OPTIONS" if _is_options(parameter) else f"**{parameter.name}"
     if choices := re.search(r"Literal\[(.*?)\]", str(parameter.annotation)):
         return f"{parameter.name}={choices[1].replace(', ', '|')}"
-    says_nothing = parameter.default in (parameter.empty, None, False, (), "")
+    says_nothing = parameter.default is parameter.empty or parameter.default in (None, (), "")
+    says_nothing |= parameter.default is False
     return parameter.name if says_nothing else f"{parameter.name}={parameter.default!r}"
 
 

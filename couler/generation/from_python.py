@@ -36,7 +36,7 @@ def generate(
         `code`, the default: the model writes a program. `modules`: it writes one module after the
         other. `schema`: it fills in a form, and nothing that it wrote runs here.
     options
-        All that can be set; `engines` and `mode`, where they are given, go before it.
+        All that can be set; `engines` and `mode` take precedence over it.
     model
         A language model, or the settings of one; None for those of the environment
         (`COULER_LLM_BASE_URL`, `COULER_LLM_MODEL`, `COULER_LLM_API_KEY`).
@@ -48,8 +48,8 @@ def generate(
     Returns
     -------
     Generated
-        The program and the workflow; nothing of it has been run or submitted. It says itself
-        whether it is verified.
+        The program and the workflow, which says itself whether it is verified; nothing is
+        submitted.
 
     Raises
     ------

@@ -15,9 +15,6 @@ from couler.stages.checks import diagnose
 
 FAILED_RUN = "CLR642"
 
-PROGRAM_FILE = "workflow.py"
-"""What a program is called while it has no file."""
-
 Build = Callable[[str], Built]
 """Builds a program in isolation."""
 
@@ -25,7 +22,7 @@ _MOST_TOLD = 12
 
 
 class TargetSettingError(ConfigurationError):
-    """A target has no setting that a workflow needs: no other program would mend that."""
+    """A target has no setting that a workflow needs: no other program would fix that."""
 
     program: str | None = None
 
@@ -38,7 +35,7 @@ def judge_program(
     run: bool = False,
 ) -> Verdict:
     """Build a program in isolation, verify what it gives, and run that in the sandbox if asked."""
-    built = build_program(text, file=PROGRAM_FILE) if build is None else build(text)
+    built = build_program(text, file="workflow.py") if build is None else build(text)
     if built.workflow is None:
         return Verdict(None, built.diagnostics)
     try:
@@ -69,8 +66,11 @@ def _after_run(workflow: Workflow, verdict: Verdict) -> Verdict:
     ran = run_boxed(workflow)
     if ran.status == "succeeded":
         return verdict
-    failed = Diagnostic(FAILED_RUN, f"the run in the sandbox failed: {ran.message}")
-    return Verdict(workflow, (*verdict.diagnostics, failed))
+    found = Diagnostic(FAILED_RUN, f"the run in the sandbox failed: {ran.message}")
+    if ran.status != "failed":  # no other program would fix that
+        message = f"the run in the sandbox did not end: {ran.message}"
+        found = Diagnostic(FAILED_RUN, message, severity="warning")
+    return Verdict(workflow, (*verdict.diagnostics, found))
 
 
 def told(diagnostics: Sequence[Diagnostic]) -> str:
@@ -81,11 +81,11 @@ def told(diagnostics: Sequence[Diagnostic]) -> str:
     return "\n".join(lines)
 
 
-def asked_to_mend(errors: Sequence[Diagnostic]) -> str:
-    """Return in a sentence what a model is asked to mend."""
+def repair_message(errors: Sequence[Diagnostic]) -> str:
+    """Return in a sentence what a model is asked to repair."""
     first = errors[0]
     more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
-    return f"asked to mend {first.code}: {first.message}{more}"
+    return f"asked to repair {first.code}: {first.message}{more}"
 
 
 def numbered(program: str) -> str:

@@ -72,6 +72,8 @@ class GenerateOptions:
             raise ConfigurationError(
                 f"the baseline score is between 0 and 1, not {self.baseline_score}"
             )
+        if self.run and self.mode == "schema":
+            raise ConfigurationError("run is for programs, not for the mode schema")
         for name in ("max_regenerations", "max_repairs"):
             if getattr(self, name) < 0:
                 raise ConfigurationError(f"{name} is at least 0, not {getattr(self, name)}")

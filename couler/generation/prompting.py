@@ -12,9 +12,10 @@ from couler.llm.budget import likely_tokens
 _PACKAGE = "couler.generation"
 
 PROMPT_TOKENS = 3_500
-"""Snippets are added as long as a prompt has no more tokens."""
+"""Snippets are added as long as a prompt has no more tokens, estimated by its bytes."""
 
 _MOST_SNIPPETS = 4
+_HEADING = 20  # tokens of the sentence above the snippets
 
 
 class Prompts:
@@ -27,15 +28,16 @@ class Prompts:
         """Return a prompt, and the names of the snippets that it has for a query."""
         given = {"card": api_card(), **values}
         prompt = render_prompt(_PACKAGE, name, snippets=(), **given)
+        left = PROMPT_TOKENS - _HEADING - sum(likely_tokens(one.content) for one in prompt.messages)
         shown: list[tuple[str, str]] = []
         names: list[str] = []
         for one in self._lake.search(query, _MOST_SNIPPETS):
-            more = [*shown, (set_apart(one.summary, "summary"), set_apart(one.code, "code"))]
-            larger = render_prompt(_PACKAGE, name, snippets=more, **given)
-            if sum(likely_tokens(said.content) for said in larger.messages) <= PROMPT_TOKENS:
-                prompt, shown = larger, more
+            texts = set_apart(one.summary, "summary"), set_apart(one.code, "code")
+            if (tokens := sum(map(likely_tokens, texts)) + 1) <= left:
+                left -= tokens
+                shown.append(texts)
                 names.append(one.name)
-        return prompt, tuple(names)
+        return render_prompt(_PACKAGE, name, snippets=shown, **given), tuple(names)
 
 
 def set_apart(text: str, tag: str) -> str:

@@ -293,8 +293,9 @@ def test_a_recorded_run_is_repeated_without_an_endpoint(
     class Trained(tuning.Task):  # type: ignore[misc, name-defined]  # a benchmark has no types
         def __post_init__(self) -> None:
             super().__post_init__()
-            trainings = recorded["trainings"][f"{self.data}/{self.model}/{self.seed}"]
-            self.known |= {key: RealTraining(**real) for key, real in trainings.items()}
+            trainings = recorded["scores"][f"{self.data}/{self.model}/{self.seed}"]
+            for key, real in trainings.items():
+                self.known[key] = RealTraining.model_validate_json(json.dumps(real))
 
         def judge(self, setting: t.Mapping[str, t.Any]) -> float:
             return 0.0

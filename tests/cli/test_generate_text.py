@@ -65,7 +65,7 @@ def test_the_example_of_the_paper_becomes_code_picture_yaml_and_a_dag_file(
         *("workflow.py", "workflow.json", "workflow.svg", "argo/plan.txt", "airflow/plan.txt"),
         *("argo/select-image-classifier.yaml", "airflow/select-image-classifier.py"),
     }
-    assert "repair    asked to mend CLR104" in outcome.err
+    assert "repair    asked to repair CLR104" in outcome.err
     assert 'Did you mean "gpu"?' in outcome.err
     assert "assumed:\n  - Ten epochs of training, as a parameter.\n" in outcome.err
     assert "├─ train  script" in outcome.err
@@ -247,10 +247,10 @@ def test_a_check_for_an_engine(couler: Couler, folder: Path) -> None:
         assert "not for --check" in refused.err
 
 
-def test_what_cannot_be_mended_ends_with_1_and_writes_nothing(
+def test_what_cannot_be_repaired_ends_with_1_and_writes_nothing(
     couler: Couler, serve: Serve, folder: Path
 ) -> None:
-    serve([program("import os\n"), program("import os\n", "mend")])
+    serve([program("import os\n"), program("import os\n", "repair")])
     outcome = couler("generate", "Print 1.", "-o", "made.py", "--max-repairs", "1")
     assert outcome.code == 1
     assert outcome.out == ""

@@ -61,7 +61,7 @@ def test_one_answer_is_enough() -> None:
 
 
 def test_what_the_compiler_finds_goes_back_with_its_code_and_line() -> None:
-    found, model = made(written(UNSOUND), written(SOUND, name="mend"))
+    found, model = made(written(UNSOUND), written(SOUND, name="repair"))
     assert found.is_verified
     told = model.told(1)
     assert "CLR" in told
@@ -73,23 +73,24 @@ def test_what_the_compiler_finds_goes_back_with_its_code_and_line() -> None:
 
 
 @pytest.mark.slow
-def test_a_program_is_mended_as_often_as_the_options_say() -> None:
+def test_a_program_is_repaired_as_often_as_the_options_say() -> None:
     still = UNSOUND.replace("echo", "printf")
-    found, _ = made(written(UNSOUND), written(still, name="mend"), written(SOUND, name="mend"))
+    found, _ = made(written(UNSOUND), written(still, name="repair"), written(SOUND, name="repair"))
     assert found.program == SOUND
     assert kinds(found) == ["retrieve", "write", "repair", "repair", "verify"]
 
 
-def test_what_cannot_be_mended_is_returned_with_what_is_wrong() -> None:
-    asks = written(UNSOUND, name="mend", question="Which name?")
+def test_what_cannot_be_repaired_is_returned_with_what_is_wrong() -> None:
+    asks = written(UNSOUND, name="repair", question="Which name?")
     found, _ = made(written(UNSOUND), asks, max_repairs=3)
     assert not found.is_verified
     assert found.program == UNSOUND
+    assert found.question == "Which name?"
     assert "nmae" in found.errors[0].message
-    assert found.log[-1].message == "the workflow could not be mended"
+    assert found.log[-1].message == "the workflow could not be repaired"
 
 
-def test_what_an_engine_refuses_is_mended() -> None:
+def test_what_an_engine_refuses_is_repaired() -> None:
     looped = """\
 import couler
 
@@ -97,8 +98,8 @@ with couler.Workflow("made") as wf:
     with couler.group("g", timeout=5):
         a = couler.run_container("alpine:3.20", ["echo", "1"], name="a")
 """
-    mended = written(SOUND, name="mend")
-    found, model = made(written(looped), mended, targets={"argo": Target()})
+    repaired = written(SOUND, name="repair")
+    found, model = made(written(looped), repaired, targets={"argo": Target()})
     assert found.is_verified
     assert "argo" in model.told(1)
     assert found.log[-1].message == "the workflow is verified for argo"
@@ -119,22 +120,26 @@ def divide(by: int) -> float:
 with couler.Workflow("made", by=0) as wf:
     wf.output("part", divide(wf.params.by))
 """
-    mended = failing.replace("by=0", "by=2")
-    found, model = made(written(failing), written(mended, name="mend"), run=True)
+    repaired = failing.replace("by=0", "by=2")
+    found, model = made(written(failing), written(repaired, name="repair"), run=True)
     assert found.is_verified
-    assert found.program == mended
+    assert found.program == repaired
     assert "CLR642" in model.told(1)
     assert "divide" in model.told(1)
     found, _ = made(written(failing))
     assert found.is_verified  # nothing runs unless it is asked for
+    needs = failing.replace("by=0", "by=couler.Parameter(type=int, required=True)")
+    found, _ = made(written(needs), run=True)
+    assert found.is_verified
+    assert "did not end" in found.diagnostics[-1].message
 
 
 def test_modules_are_written_in_order_each_after_those_before_it() -> None:
     found, model = by_modules(
         plan("first", "second"),
-        extended("a"),
+        written(program("a"), name="extend", assumptions=("of a",)),
         critique(0.9),
-        extended("a", "b"),
+        written(program("a", "b"), name="extend", assumptions=("of b",)),
         critique(0.8),
     )
     assert found.is_verified
@@ -145,6 +150,20 @@ def test_modules_are_written_in_order_each_after_those_before_it() -> None:
     ]
     assert program("a") not in model.told(1)
     assert program("a") in model.told(3)
+    assert (found.plan, found.assumptions) == ("It prints. It prints.", ("of a", "of b"))
+
+
+@pytest.mark.slow
+def test_a_repair_has_the_feedback_and_the_module_that_it_is_for() -> None:
+    broken = written(UNSOUND, name="revise")
+    found, _ = made(written(SOUND))
+    model = Replies(broken, written(SOUND, name="repair"))
+    revise(found, "print b", model, lake=LAKE)
+    assert "print b" in model.told(1)
+    _, model = by_modules(
+        plan("first"), written(UNSOUND, name="extend"), written(SOUND, name="repair"), critique(1)
+    )
+    assert '"does first"' in model.told(2)
 
 
 @pytest.mark.slow
@@ -186,7 +205,7 @@ def test_one_that_builds_stays_before_a_later_one_that_does_not() -> None:
         extended("first"),
         critique(0.1),
         written(broken, name="extend"),
-        written(broken, name="mend"),
+        written(broken, name="repair"),
         max_regenerations=1,
         max_repairs=1,
     )
@@ -194,7 +213,7 @@ def test_one_that_builds_stays_before_a_later_one_that_does_not() -> None:
 
 
 @pytest.mark.slow
-def test_a_module_that_cannot_be_mended_ends_it() -> None:
+def test_a_module_that_cannot_be_repaired_ends_it() -> None:
     broken = program("a").replace("run_container", "no_such_thing")
     found, _ = by_modules(plan("first", "second"), written(broken, name="extend"), max_repairs=0)
     assert not found.is_verified
@@ -211,7 +230,7 @@ def test_feedback_changes_a_program() -> None:
     assert "print b" in model.told(0)
     assert SOUND in model.told(0)
     assert kinds(changed) == ["retrieve", "write", "verify", "write", "verify"]
-    assert changed.usage.calls == 1
+    assert changed.usage.calls == 2
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])
@@ -225,7 +244,9 @@ def test_a_description_is_bounded() -> None:
         generate("x" * 20_001, Replies())
 
 
-@pytest.mark.parametrize("fields", [{"baseline_score": 1.5}, {"max_repairs": -1}])
+@pytest.mark.parametrize(
+    "fields", [{"baseline_score": 1.5}, {"max_repairs": -1}, {"run": True, "mode": "schema"}]
+)
 def test_options_are_checked(fields: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError):
         GenerateOptions(**fields)  # type: ignore[arg-type]

@@ -18,11 +18,11 @@ from couler.stages.checks import diagnose
 
 PROMPTS = {
     "decompose": ("description",),
-    "extend": ("description", "plan", "program", "module", "feedback"),
-    "critique": ("description", "plan", "program", "module"),
+    "extend": ("description", "request", "program", "feedback"),
+    "critique": ("description", "request", "program"),
     "write": ("description",),
-    "mend": ("description", "program", "problems"),
-    "revise": ("description", "program", "wish"),
+    "repair": ("description", "request", "program", "problems"),
+    "revise": ("description", "request", "program"),
     "sketch": ("description",),
     "sketch-revise": ("description", "form", "problems", "feedback"),
 }

@@ -1,4 +1,4 @@
-"""The form: what it becomes, and that it is mended like programs are."""
+"""The form: what it becomes, and that it is repaired like programs are."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_resources_and_times_are_kept() -> None:
     assert workflow.schedule.cron == ("0 3 * * *",)
 
 
-def test_a_form_is_mended_and_changed() -> None:
+def test_a_form_is_repaired_and_changed() -> None:
     wrong = form(step("a", ["echo"], args=[{"step": "b", "output": "result"}]))
     right = form(step("a", ["echo", "1"]))
     model = Replies(said(wrong), said(right, "sketch-revise"))

@@ -39,4 +39,11 @@ def test_a_use_names_the_path_of_its_step() -> None:
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=10)
 @given(workflows())
 def test_features_are_those_of_all_uses(workflow: Workflow) -> None:
-    assert features(workflow) == {use.feature for use in find_uses(workflow)}
+    used = features(workflow)
+    assert used == {use.feature for use in find_uses(workflow)}
+    assert all(features(workflow, frozenset({one})) == used & {one} for one in Feature)
+
+
+def test_each_feature_can_be_asked_for_alone() -> None:
+    for feature, workflow in FEATURE_SAMPLES.items():
+        assert features(workflow, frozenset({feature})) == {feature}

@@ -83,7 +83,7 @@ def _replies(mode: str, answer: str) -> Iterator[tuple[str, t.Any]]:
         yield from ((prompt, answer) for prompt in ("decompose", "write"))
         return
     whole = {"plan": "", "assumptions": [], "question": "", "program": program}
-    yield from ((prompt, {"json": whole}) for prompt in ("write", "mend", "extend"))
+    yield from ((prompt, {"json": whole}) for prompt in ("write", "repair", "extend"))
     yield "decompose", {"json": {"reasoning": "", "workflow": "w", "modules": [_MODULE]}}
     yield "critique", {"json": {"problems": [], "advice": "", "score": 0.9}}
 

@@ -135,7 +135,7 @@ def test_all_modes(evaluate, monkeypatch):
     assert best == dict.fromkeys(names, 0.5)
     assert [asked.count(one) for one in ("write", "decompose", "extend")] == [4, 2, 2]
     assert asked.count("critique") == 1
-    assert asked.count("mend") == 2  # the same answer again is not asked for once more
+    assert asked.count("repair") == 2  # the same answer again is not asked for once more
 
 
 @needs_box
