@@ -46,23 +46,24 @@ WELL = [
 ]
 
 
-def kept(steps: tuple[Step, ...]) -> Iterator[Step]:
+def kept(steps: tuple[Step, ...], around: str = "") -> Iterator[Step]:
     """Yield steps with a cache for all that run something."""
     for step in steps:
         match step.action:
             case Group() as group:
-                inside = group.model_copy(update={"steps": tuple(kept(group.steps))})
+                below = tuple(kept(group.steps, f"{around}{step.name}/"))
+                inside = group.model_copy(update={"steps": below})
                 yield step.model_copy(update={"action": inside})
             case Container() | Script():
                 # Without it, steps that do the same would find what the first of them leaves.
-                yield step.model_copy(update={"cache": Cache(salt=step.name)})
+                yield step.model_copy(update={"cache": Cache(salt=around + step.name)})
             case _:
                 yield step
 
 
 def all_kept(workflow: Workflow) -> Workflow:
     handlers = tuple(
-        handler.model_copy(update={"steps": tuple(kept(handler.steps))})
+        handler.model_copy(update={"steps": tuple(kept(handler.steps, f"exit:{handler.name}/"))})
         for handler in workflow.exit_handlers
     )
     return workflow.model_copy(
