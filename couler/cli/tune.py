@@ -173,8 +173,6 @@ def command(
         trainer.check(read)
         if left_out := left_out_columns(data):
             session.info(f"columns without numbers are not used: {one_line(', '.join(left_out))}")
-    if trainings is not None or (model.training is not None and not data.scoring):
-        data = data.model_copy(update={"scoring": trainer.scoring})
     options = TuneOptions(
         candidates=candidates,
         trainings=trainings or 1,
@@ -193,6 +191,7 @@ def command(
             options,
             train=None if trainings is None else trainer,
             tell=lambda text: session.info(one_line(text)),
+            scoring="" if data.scoring or model.training is None else trainer.scoring,
         )
         try:
             with heeding_requests_to_end():

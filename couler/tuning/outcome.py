@@ -22,8 +22,6 @@ from couler.tuning.reading import MOST_BYTES, make_sheet, parse_yaml, read_text
 
 KIND: t.Final = "tuning"
 
-SCHEMA_VERSION: t.Final = 1
-
 Origin: t.TypeAlias = t.Literal["default", "proposed"]
 
 _MOST_BYTES = 16 * MOST_BYTES
@@ -92,7 +90,7 @@ class Outcome(Table):
     """The candidates of a tuning and the one that was chosen."""
 
     kind: t.Literal["tuning"] = KIND
-    schema_version: t.Literal[1] = SCHEMA_VERSION
+    schema_version: t.Literal[1] = 1
     data: str
     model: str
     metric: Metric
@@ -139,7 +137,6 @@ class Outcome(Table):
         """Return the outcome as JSON, which reads back equal."""
         correlation, count = self.rank_correlation
         tree = self.model_dump(mode="json", exclude_none=True)
-        tree["kind"], tree["schema_version"] = KIND, SCHEMA_VERSION
         if any(one.real is not None for one in self.candidates):
             tree["rank_correlation"] = {"spearman": correlation, "candidates": count}
         return tree

@@ -19,7 +19,7 @@ _Scalar: t.TypeAlias = bool | int | float | str | None
 
 
 class _AnswerForm(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class NamedValue(_AnswerForm):

@@ -29,7 +29,7 @@ MAX_PROMPT_SPLITS = 10
 MAX_REASON_LENGTH = 1000
 
 Train: t.TypeAlias = Callable[[Mapping[str, Setting]], Mapping[str, RealTraining]]
-"""Trains settings by name."""
+"""Trains settings by name; its `scoring`, if it has one, replaces that of the data card."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,12 +68,14 @@ class Tuner:
     options: TuneOptions = TuneOptions()
     train: Train | None = None
     tell: Callable[[str], None] = lambda _: None
+    scoring: str = ""
 
     def __post_init__(self) -> None:
         self._candidates: dict[str, Candidate] = {}
         self._refused: list[str] = []
         self._prompts: dict[str, None] = {}
         self._answered_by = self._ended_early = ""
+        self.scoring = self.scoring or getattr(self.train, "scoring", "")
         model = with_defaults(self.model)
         self._data_card, self._hide = (
             anonymous(self.data) if self.options.anonymous else (self.data, _unchanged)
@@ -112,7 +114,7 @@ class Tuner:
             data=self.data.name,
             model=self.model.name,
             metric=self.data.metric,
-            scoring=self.data.scoring,
+            scoring=self.scoring or self.data.scoring,
             parameters=best.parameters,
             chosen=best.name,
             why=why + ("; ended early" if self._ended_early else ""),
@@ -182,7 +184,7 @@ class Tuner:
                 keys.append(self._add(self.space.exact(setting), number))
                 if not self.options.predict_logs:
                     score, reason = one.expected_score, one.reason
-                    self._update(keys[-1], round=number, predicted=score, reason=reason)
+                    self._update(keys[-1], predicted=score, reason=reason)
             self._refused += refused
             new = sum(self._candidates[key].origin == "proposed" for key in keys)
             if (missing := max(size, 1) - new) <= 0:
@@ -236,9 +238,10 @@ class Tuner:
 
     def _add(self, setting: Setting, number: int, *, origin: Origin = "proposed") -> str:
         """Return the key of a setting, which is a candidate from now on."""
-        name = f"c{len(self._candidates) + 1:02}"
-        candidate = Candidate(name=name, round=number, origin=origin, parameters=dict(setting))
-        self._candidates.setdefault(key := key_of(setting), candidate)
+        key, name = key_of(setting), f"c{len(self._candidates) + 1:02}"
+        new = Candidate(name=name, round=number, origin=origin, parameters=dict(setting))
+        known = self._candidates.get(key, new)
+        self._candidates[key] = known.model_copy(update={"round": number})
         return key
 
     def _update(self, key: str, **values: t.Any) -> None:
@@ -270,7 +273,9 @@ class Tuner:
             name,
             data_card=self._data_card.for_prompt(),
             model_card=self._model_card.for_prompt(self.space.parameters),
-            scoring=as_data(self._data_card.scoring or f"{metric.name} on rows held out"),
+            scoring=as_data(
+                self.scoring or self._data_card.scoring or f"{metric.name} on rows held out"
+            ),
             trained=self._trained(),
             metric=metric.name,
             better="higher" if metric.direction == "maximize" else "lower",

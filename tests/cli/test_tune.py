@@ -165,6 +165,20 @@ steps:
     assert (done.code != 0, "'5' is a text, and its type is int" in done.err) == (True, True)
 
 
+def test_anonymous_leaves_the_scoring_protocol_as_it_is(
+    couler: Run, serve: Serve, folder: Path
+) -> None:
+    server = serve(RULES)
+    classes = "{kind: classes, classes: [mean, trained]}"
+    (folder / "data.yaml").write_text(DATA.replace("{kind: classes, class_count: 3}", classes))
+    done = couler("tune", *ONE, "--anonymous", "--format", "json")
+    asked = server.requests[0].messages[-1][1]
+    protocol = "accuracy: the mean over 5 random splits of the rows. For each the model is trained"
+    assert f'<scoring>"{protocol}' in asked
+    assert done.json["scoring"].startswith(protocol)
+    assert '"classes": ["class 1", "class 2"]' in asked
+
+
 @pytest.mark.slow
 def test_validate_trains_as_many_settings_as_it_says(
     couler: Run, serve: Serve, folder: Path

@@ -56,7 +56,7 @@ def test_an_outcome_reads_back_equal(tmp_path: Path) -> None:
         candidate("c01", 0.2, 0.5, 0.7, log=(point,), reason="because: of {this}"),
         candidate("c02", None, problems=("it has 0 points",)),
     )
-    for name, text in (("o.yaml", made.to_yaml()), ("o.json", made.to_yaml())):
+    for name, text in (("o.yaml", made.to_yaml()), ("o.json", made.to_json_text())):
         (tmp_path / name).write_text(text)
         assert read_outcome(tmp_path / name) == made
 

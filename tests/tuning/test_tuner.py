@@ -17,8 +17,9 @@ from couler.tuning.cards import (
     parse_model_card,
 )
 from couler.tuning.outcome import Outcome, RealTraining
-from couler.tuning.space import SearchSpace, parse_space
-from couler.tuning.tuner import TuneOptions, Tuner
+from couler.tuning.space import SearchSpace, Setting, parse_space
+from couler.tuning.trainer import Trainer
+from couler.tuning.tuner import Train, TuneOptions, Tuner
 from tests.tuning.conftest import Dialogue, log, predicts, ranks
 
 Scripted = Callable[..., Dialogue]
@@ -72,7 +73,7 @@ def tune(scripted: Scripted, data: DataCard, model: ModelCard, space: SearchSpac
     """Tune with a server that answers from rules."""
     cards = {"data": data, "model": model, "space": space}
 
-    def ran(rules: t.Any, train: Trained | None = None, **given: t.Any) -> Ran:
+    def ran(rules: t.Any, train: Train | None = None, **given: t.Any) -> Ran:
         parts = {**cards, **{name: given.pop(name) for name in cards if name in given}}
         tell = given.pop("tell", lambda _: None)
         dialogue = scripted(rules)
@@ -244,6 +245,15 @@ def test_a_proposed_number_that_no_float_can_hold_is_refused(
     assert [len(one) < 900 for one in outcome.refused] == [True]
 
 
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999", "[1, NaN]"])
+def test_an_answer_with_a_number_that_is_not_finite_has_not_the_form(
+    tune: Tune, value: str
+) -> None:
+    answer = json.dumps(ranks((GOOD, 0.9))["reply"]["json"]).replace("0.01", value)
+    with pytest.raises(ModelAnswerError, match="has not the form RankedSettings"):
+        tune([{"reply": {"text": answer}}])
+
+
 def test_predicted_logs_rank_the_proposed_settings(tune: Tune) -> None:
     falling = log(0.9)  # its best value is not that of the end
     for point, value in zip(falling["points"], (0.99, 0.5, 0.3), strict=True):
@@ -271,6 +281,19 @@ def test_predicted_logs_choose_what_is_trained(tune: Tune) -> None:
     _, dialogue = tune(rules, train, trainings=2, rounds=1, predict_logs=True)
     assert train.batches == [[DEFAULT], [WILD]]
     assert all('"score": 0.5' in asked for asked in dialogue.asked)
+
+
+@pytest.mark.parametrize("logs", [False, True])
+def test_the_round_is_that_of_the_last_proposal(tune: Tune, logs: bool) -> None:
+    rules = [
+        ranks((GOOD, 0.9), (WILD, 0.5), times=1),
+        ranks((WILD, 0.9)),
+        predicts(GOOD, log(0.9)),
+        predicts(WILD, log(0.5)),
+    ]
+    train = Trained((DEFAULT, 0.5), (GOOD, 0.6), (WILD, 0.7))
+    outcome, _ = tune(rules, train, trainings=3, rounds=2, predict_logs=logs)
+    assert [one.round for one in outcome.candidates] == [0, 1, 2]
 
 
 RUBBISH = {
@@ -389,6 +412,29 @@ def test_anonymous_prompts_have_no_name_of_the_data(tune: Tune, logs: bool) -> N
     ):
         assert told in dialogue.asked[-1]
     assert "Fisher" in tune(rules, train, **options, data=data).asked[0]
+
+
+def test_the_protocol_of_the_trainer_is_in_the_prompt_as_it_is(tune: Tune) -> None:
+    class Scored(Trainer):
+        """Trains nothing."""
+
+        def __call__(self, settings: Mapping[str, Setting]) -> dict[str, RealTraining]:
+            return {name: RealTraining(scores=(0.5,)) for name in settings}
+
+    data = parse_data_card(
+        NAMED.replace('[setosa, "no"]', "[mean, trained]").replace(
+            "metric:", "scoring: own\nmetric:"
+        )
+    )
+    model = parse_model_card("{name: net, description: mean of all}")
+    train = Scored(data=data, model=model)
+    options = {"trainings": 2, "rounds": 1, "model": model, "data": data}
+    outcome, dialogue = tune([ranks((GOOD, 0.9))], train, **options, anonymous=True)
+    assert f"<scoring>{as_data(train.scoring)}</scoring>" in dialogue.asked[0]
+    assert "class 1 of all" in dialogue.asked[0]
+    assert outcome.scoring == train.scoring
+    stated = tune([ranks((GOOD, 0.9))], Trained((DEFAULT, 0.5)), **options)
+    assert '<scoring>"own"</scoring>' in stated.asked[0]
 
 
 def test_limits_and_defaults_of_the_trainer_are_in_the_prompt(
