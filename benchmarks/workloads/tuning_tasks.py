@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from couler.tuning.cards import DataCard, ModelCard
-from couler.tuning.drawing import draw_array_card
+from couler.tuning.drawing import columns_of_arrays, draw_columns_card
 from couler.tuning.estimators import draw_model_card, estimator_class
 from couler.tuning.outcome import RealTraining
 from couler.tuning.space import Parameter, SearchSpace, Setting, key_of, parse_space
@@ -131,7 +131,8 @@ class Task:
         labels = rows.y if self.is_regression else _named(rows)
         name = "data" if self.data == "generated" else self.data
         metric = "r2" if self.is_regression else "accuracy"
-        data = draw_array_card(rows.x, labels, name=name, names=rows.names, metric=metric)
+        columns = columns_of_arrays(rows.x, labels, rows.names, "y")
+        data = draw_columns_card(columns, None, name, metric, None, name)
         kind = "" if self.is_regression else "stratified "
         scoring = (
             f"{metric}: the mean over {kind}{self.folds}-fold cross-validation of the rows, by the "

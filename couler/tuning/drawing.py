@@ -44,11 +44,11 @@ def draw_data_card(
     if path.suffix == ".npz":
         delimiter = None
         arrays = read_arrays(path)
-        columns = _columns_of_arrays(arrays.x, arrays.y, arrays.names, ARRAY_LABEL)
+        columns = columns_of_arrays(arrays.x, arrays.y, arrays.names, ARRAY_LABEL)
     else:
         columns, delimiter = _read_csv(path, delimiter)
     source = DataSource(file=str(path), delimiter=delimiter if delimiter != "," else None)
-    return _card(columns, label, name or path.stem, metric, source, str(path))
+    return draw_columns_card(columns, label, name or path.stem, metric, source, str(path))
 
 
 def draw_set_card(name: str, *, metric: str | None = None) -> DataCard:
@@ -65,24 +65,12 @@ def draw_set_card(name: str, *, metric: str | None = None) -> DataCard:
             "the sets of scikit-learn need it: pip install 'couler[tuning]'"
         ) from error
     bunch = getattr(datasets, f"load_{name}")()
-    columns = _columns_of_arrays(bunch.data, bunch.target, bunch.feature_names, "target")
-    return _card(columns, None, name, metric, DataSource(name=name), name)
+    columns = columns_of_arrays(bunch.data, bunch.target, bunch.feature_names, "target")
+    return draw_columns_card(columns, None, name, metric, DataSource(name=name), name)
 
 
-def draw_array_card(
-    x: t.Any,
-    y: t.Any,
-    *,
-    name: str,
-    names: Sequence[str] | None = None,
-    metric: str | None = None,
-) -> DataCard:
-    """Return the card of rows that are arrays; it does not say where the data are."""
-    names = [f"x{index}" for index in range(x.shape[1])] if names is None else names
-    return _card(_columns_of_arrays(x, y, names, ARRAY_LABEL), None, name, metric, None, name)
-
-
-def _columns_of_arrays(x: t.Any, y: t.Any, names: Iterable[str], label: str) -> dict[str, Values]:
+def columns_of_arrays(x: t.Any, y: t.Any, names: Iterable[str], label: str) -> dict[str, Values]:
+    """Return the columns of rows that are arrays, the label last."""
     columns = {str(one): x[:, index].tolist() for index, one in enumerate(names)}
     return {one: [*map(_value, values)] for one, values in {**columns, label: y.tolist()}.items()}
 
@@ -97,7 +85,7 @@ def _value(given: t.Any) -> float | str | None:
     return number if math.isfinite(number) else str(given)
 
 
-def _card(
+def draw_columns_card(
     columns: Mapping[str, Values],
     label: str | None,
     name: str,
@@ -105,6 +93,7 @@ def _card(
     source: DataSource | None,
     where: str,
 ) -> DataCard:
+    """Return the card of columns, whose label is the last unless it is named."""
     label = label or [*columns][-1]
     if label not in columns:
         told = ", ".join([*columns][:20])
