@@ -314,9 +314,19 @@ class ScheduleNotFoundError(EngineError, LookupError):
 
 
 class LanguageModelError(CoulerError):
-    """An endpoint of a language model cannot be reached, refuses, or answers rubbish."""
+    """An endpoint of a language model cannot be reached, refuses, or answers rubbish.
+
+    Attributes
+    ----------
+    answer
+        All of what came, with what it took; None where nothing came, or that is not known.
+    """
 
     exit_code = 4
+
+    def __init__(self, message: str, *, answer: Answer | None = None) -> None:
+        self.answer = answer
+        super().__init__(message)
 
 
 class ModelAnswerError(LanguageModelError):
@@ -328,8 +338,6 @@ class ModelAnswerError(LanguageModelError):
         What it said.
     finish_reason
         Why it ended, such as `length`; empty where the endpoint did not say.
-    answer
-        All of what came, with what it took; None where that is not known.
     """
 
     def __init__(
@@ -342,8 +350,7 @@ class ModelAnswerError(LanguageModelError):
     ) -> None:
         self.text = text
         self.finish_reason = finish_reason
-        self.answer = answer
-        super().__init__(message)
+        super().__init__(message, answer=answer)
 
 
 class ModelBudgetError(LanguageModelError):
@@ -355,9 +362,9 @@ class ModelBudgetError(LanguageModelError):
         What was spent, of how much, and by which calls, in words.
     """
 
-    def __init__(self, message: str, *, spent: str = "") -> None:
+    def __init__(self, message: str, *, spent: str = "", answer: Answer | None = None) -> None:
         self.spent = spent
-        super().__init__(message)
+        super().__init__(message, answer=answer)
 
 
 class StateError(CoulerError):

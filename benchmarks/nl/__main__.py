@@ -91,9 +91,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--jobs", type=click.IntRange(1), default=1, show_default=True, help="Samples at a time."
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of samples and intervals.")
-@click.option("--no-run", is_flag=True, help="Run no workflow, not even shut in.")
+@click.option("--no-run", is_flag=True, help="Run no workflow, not even in the sandbox.")
 @click.option("--json", "out", type=_FILE, help="A new file for all samples.")
-@click.option("--resume", type=_FILE, help="Go on with such a file.")
+@click.option("--resume", type=_FILE, help="Resume such a file.")
 @click.option("--format", "format_", type=click.Choice(("text", "json")), default="text")
 @llm_options
 @session_options
@@ -121,7 +121,7 @@ def main(
     back is built in isolation, verified, compared with a reference and, where that is possible,
     run in isolation. The figures are pass@k with intervals, what went wrong, and what a workflow
     costs. What all answers are likely to take is told before the first is asked for. Budgets hold
-    for the whole evaluation, one that is gone on with included. The endpoint is that of the
+    for the whole evaluation, a resumed one included. The endpoint is that of the
     settings (COULER_LLM_*, [tool.couler.llm]).
 
     Exit code 4: the budget or the endpoint ended it early; --resume goes on.
@@ -176,7 +176,7 @@ def _expected(modes: t.Sequence[str], settings: LlmSettings) -> str:
     cost = "price not known" if price is None else f"{price.cost(prompts, answers):.2f}"
     currency = "" if price is None else f" {settings.currency}"
     return (
-        f"asks for {counted(len(modes), 'answer')}: about {prompts:,} tokens of prompts and "
+        f"expected: {counted(len(modes), 'answer')}, about {prompts:,} tokens of prompts and "
         f"{answers:,} of answers, {cost}{currency}"
     )
 

@@ -49,8 +49,10 @@ def _amount(text: str) -> Hashable:
 def _times(expressions: tuple[str, ...]) -> Hashable:
     """Return the times of a schedule, however it is written."""
     found = [CronSim(one, datetime(2024, 1, 1, tzinfo=UTC)) for one in expressions]
-    fields = ("minutes", "hours", "days", "months", "weekdays", "day_and")
-    return frozenset(tuple(str(getattr(one, name)) for name in fields) for one in found)
+    fields = ("minutes", "hours", "days", "months", "weekdays")
+    return frozenset(
+        (*(frozenset(getattr(one, name)) for name in fields), one.day_and) for one in found
+    )
 
 
 def _unnamed(manifest: Mapping[str, t.Any]) -> Hashable:
@@ -268,6 +270,8 @@ def normal_form(workflow: ir.Workflow) -> ir.Workflow:
     if workflow.exit_handlers or workflow.max_parallel or not are_in_a_row or len(maps) != 1:
         return workflow
     (step,) = maps
+    if isinstance(step.action, ir.Group):  # the bound is one on its instances, not on steps
+        return workflow
     foreach = step.foreach and step.foreach.model_copy(update={"max_parallel": None})
     free = step.model_copy(update={"foreach": foreach})
     steps = tuple(free if one is step else one for one in workflow.steps)
@@ -307,9 +311,11 @@ def aspects_for(
 ) -> Aspects:
     """Return what counts when answers are compared with a reference: all that it states."""
     for name in (*ignore, *also):
-        if name not in ALWAYS | ON_REQUEST | {*ir.Step.model_fields, *ir.Workflow.model_fields}:
-            known = ", ".join(sorted(ALWAYS | ON_REQUEST))
-            raise ConfigurationError(f'there is no aspect "{name}"; there are: {known}')
+        known = ALWAYS | ON_REQUEST | {*ir.Step.model_fields, *ir.Workflow.model_fields}
+        if name not in known:
+            raise ConfigurationError(
+                f'there is no aspect "{name}"; there are: {", ".join(sorted(known))}'
+            )
     reference = normal_form(reference)
     stated = {*facts(reference)}.union(*map(step_facts, all_steps(reference)))
     stated = stated.union(*(facts(one, "parameter.") for one in reference.parameters))

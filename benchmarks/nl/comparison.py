@@ -50,17 +50,27 @@ def differences(
 def policies(reference: Workflow, answer: Workflow, aspects: Aspects) -> tuple[str, ...]:
     """Return what workflows state that no run shows and that differs.
 
+    Steps that only the answer has may state what steps of their kind state in the reference.
     Chains of steps are as long, or longer by the functions that the answer has more.
     """
     names = [one.name for one in reference.parameters]
     flows = [flow_of(normal_form(one), aspects, names) for one in (reference, answer)]
+    graphs = [structure_of(flow, aspects, (), ()) for flow in flows]
+    if isomorphism(*graphs) is not None:
+        is_alike = isomorphism(*map(_with_facts, graphs)) is not None
+        return () if is_alike else _differences(flows[0], flows[1], graphs[0], graphs[1])
     wanted, found = (
-        {(graph.labels[node], frozenset(facts.items())) for node, facts in graph.facts.items()}
-        for graph in (structure_of(flow, aspects, (), ()) for flow in flows)
+        Counter(
+            (graph.labels[node], frozenset(facts.items())) for node, facts in graph.facts.items()
+        )
+        for graph in graphs
     )
+    extra = Counter(graphs[1].labels) - Counter(graphs[0].labels)
+    surplus = found - wanted
+    spare = [one for one in surplus if one not in wanted or surplus[one] > extra[one[0]]]
     told = [
         f"the {which} lacks {_words(label)}: {_words(facts)}"
-        for which, lacking in (("answer", wanted - found), ("reference", found - wanted))
+        for which, lacking in (("answer", wanted - found), ("reference", spare))
         for label, facts in sorted(lacking, key=repr)
         if facts
     ]

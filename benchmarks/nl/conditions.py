@@ -14,7 +14,7 @@ from couler.ir.semantics.comparisons import compare, is_number
 from couler.ir.values import And, Compare, Condition, Not, Operator, Or, Value
 
 MAX_ROWS = 50_000
-"""Conditions over more combinations of values are compared as they are written."""
+"""Conditions over more combinations of values are compared by how comparisons are joined."""
 
 _OPPOSITE: Mapping[Operator, Operator] = {
     "==": "!=",
@@ -104,8 +104,7 @@ class ValueRanges:
         """Return when conditions hold together: no case if never, the empty one if always."""
         columns = {subject: self._values(subject, own) for subject, own in _compared(tests).items()}
         if prod(map(len, columns.values())) > MAX_ROWS:
-            written = [(one.subject, frozenset((repr(one),))) for one in comparisons(*tests)]
-            return frozenset((frozenset(written),))
+            return _joined(Junction("and", tests), columns)
         rows = (dict(zip(columns, row, strict=True)) for row in product(*columns.values()))
         true = [row for row in rows if all(_holds(test, row) for test in tests)]
         alike = {subject: _alike(subject, values, true) for subject, values in columns.items()}
@@ -149,6 +148,18 @@ def _holds(test: Test, values: Mapping[Subject, t.Any]) -> bool:
         return compare(value, test.op, other)
     except ConditionError:
         return False
+
+
+def _joined(test: Test, columns: Mapping[Subject, tuple[t.Any, ...]]) -> frozenset[Case]:
+    """Return the cases of a condition in disjunctive normal form, by its comparisons."""
+    if isinstance(test, Comparison):
+        values = columns[test.subject]
+        true = [repr(one) for one in values if _holds(test, {test.subject: one})]
+        case = ((test.subject, frozenset(true)),) if len(true) < len(values) else ()
+        return frozenset((frozenset(case),) if true else ())
+    parts = [_joined(one, columns) for one in test.parts]
+    rows = product(*parts) if test.how == "and" else ((case,) for part in parts for case in part)
+    return frozenset(frozenset().union(*row) for row in rows)
 
 
 def _alike(

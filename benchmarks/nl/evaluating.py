@@ -131,7 +131,7 @@ def sample_of(
     lose: Callable[[Usage], None] = lambda _usage: None,
     is_interrupted: threading.Event | None = None,
 ) -> Sample:
-    """Ask for one sample, and judge it; `lose` is told what one took that came to no end."""
+    """Ask for one sample, and judge it; `lose` is told what one took that did not finish."""
     own = sample_seed(seed, key)
     question = Question(
         item.descriptions[key.description],
@@ -198,7 +198,7 @@ class WatchedModel:
             raise LanguageModelError("the evaluation is interrupted")
         try:
             yield
-        except ModelAnswerError as error:
+        except LanguageModelError as error:
             if error.answer is not None:
                 self._count(error.answer)
             raise

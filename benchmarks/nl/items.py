@@ -32,7 +32,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Comparison(_Part):
+class CompareOptions(_Part):
     """What counts beyond, or short of, what the reference states; see `Aspects`."""
 
     any_kind: bool = False
@@ -71,7 +71,7 @@ class Item(_Part):
     descriptions: tuple[Stripped, ...] = Field(min_length=1)
     tags: tuple[str, ...] = ()
     engines: tuple[str, ...] = Field(("argo", "airflow"), min_length=1)
-    compare: Comparison = Comparison()
+    compare: CompareOptions = CompareOptions()
     mentions: tuple[str, ...] = ()
     run: Courses | None = None
 

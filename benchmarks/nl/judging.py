@@ -111,7 +111,8 @@ class Judge:
         if not compared.is_right:
             stated = policies(reference_workflow(item), workflow, aspects_of(item))
             if item.compare.structure or stated or any(_unmentioned(item, workflow)):
-                return replace(compared, reasons=(*compared.reasons, *stated))
+                reasons = dict.fromkeys((*compared.reasons, *stated))
+                return replace(compared, reasons=tuple(reasons))
         for course in self._courses(item, is_alike=compared.is_right):
             wrong = tuple(unequal(course, self._run(workflow, course.parameters)))
             if wrong:

@@ -1,4 +1,4 @@
-"""What an evaluation came to, sample by sample: a file that can be gone on with."""
+"""What an evaluation came to, sample by sample: a file that can be resumed."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Records:
             return
         if not resume and file.exists():
             raise BenchmarkError(
-                f"{file} is there already. Go on with it by --resume {file}, or name another file"
+                f"{file} is there already. Resume it by --resume {file}, or name another file"
             )
         try:  # before the first sample is paid for
             if resume:
@@ -127,7 +127,7 @@ class Records:
         self.samples[sample.key] = sample
 
     def lose(self, usage: Usage) -> None:
-        """Keep what a sample took that came to no end: it counts in the budget."""
+        """Keep what a sample took that did not finish: it counts in the budget."""
         with self._lock:
             self.lost += usage
         self._write("lost", asdict(usage))

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import replace
 from pathlib import Path
 
-from couler.errors import ConfigurationError, ModelAnswerError
+from couler.errors import ConfigurationError, LanguageModelError, ModelAnswerError
 from couler.llm.budget import Budget
 from couler.llm.call_log import JsonLines
 from couler.llm.dialogue import Answer, M, Parsed, Prompt, Usage
@@ -74,10 +74,9 @@ class OpenedModel:
         again = replace(request, prompt=prompt.followed_by(*repair_turn(first.text, fault)))
         try:
             second = self._ask(again, in_words=True)
-        except ModelAnswerError as error:
-            if error.answer is not None:
-                usage = first.usage + error.answer.usage
-                error.answer = replace(error.answer, usage=usage)
+        except LanguageModelError as error:
+            last = error.answer
+            error.answer = replace(last, usage=first.usage + last.usage) if last else first
             raise
         second = replace(second, usage=first.usage + second.usage)
         try:

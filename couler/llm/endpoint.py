@@ -316,6 +316,7 @@ class Endpoint:
                 f'language model: the answer to "{name}" was cut off after {limit:,} tokens, all '
                 f"that was left of the budget. {spent}. {RAISE}",
                 spent=spent,
+                answer=answer,
             )
         if reason == "length":
             setting = "answer-tokens" if limit is None else f"answer-tokens, which is {limit:,}"

@@ -125,7 +125,7 @@ def _result(recorded: Json) -> CallResult:
     if message is None:
         return CallResult(answer)
     if recorded["is_budget"]:
-        return CallResult(answer, ModelBudgetError(message))
+        return CallResult(answer, ModelBudgetError(message, answer=answer))
     error = ModelAnswerError(
         message, text=answer.text, finish_reason=answer.finish_reason, answer=answer
     )

@@ -89,6 +89,7 @@ def test_errors_of_answers_are_replayed(world: World, tmp_path: Path) -> None:
             with pytest.raises(type(error)) as caught:
                 replayed.ask(PROMPT)
             assert str(caught.value) == str(error)
+            assert caught.value.answer == error.answer is not None
             if isinstance(error, ModelAnswerError):
                 assert vars(caught.value) == vars(error)
 

@@ -242,6 +242,13 @@ WRONG: dict[str, tuple[str, Edits]] = {
         "patient_download",
         (('        retry=couler.Retry(limit=4, wait="10s", factor=2, cap="2m"),\n', ""),),
     ),
+    "a retry of another step": (
+        "forecast_many_stores",
+        (
+            ("@couler.step(retry=1)\ndef forecast", "@couler.step\ndef forecast"),
+            ("@couler.step\ndef load", "@couler.step(retry=1)\ndef load"),
+        ),
+    ),
     "waits that do not grow": ("patient_download", (("factor=2", "factor=1"),)),
     "retries of the steps, not of the group": (
         "retried_together",

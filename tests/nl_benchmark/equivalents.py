@@ -141,6 +141,16 @@ with {}:
     run("b")
 """
 
+MANY = """\
+one, two, three, four, five, six = [score() for _ in range(6)]
+tests = [one > 0.1, two > 0.2, three > 0.3, four > 0.4, five > 0.5, six > 0.6, {}]
+whole = tests[0]
+for test in tests[1:]:
+    whole = whole {} test
+with couler.when(whole):
+    run("a")
+"""
+
 FITS = 'data = load()\nbest(fit.partial(data=data).map(kind=["a", "b", "c"]))'
 IN_A_ROW = """\
 data = load()
@@ -161,6 +171,11 @@ EQUIVALENT: dict[str, tuple[str, str, str]] = {
     "otherwise": tuple(
         CONDITIONS.format(one)
         for one in ("couler.when(value <= 0.5)", "high.otherwise()", "couler.when(value >= 0.5)")
+    ),
+    "conditions over many values": (
+        MANY.format("one > two", "&"),
+        MANY.format("two < one", "&").replace("one, two, three", "three, one, two"),
+        MANY.format("one > two", "|"),
     ),
     "branches in another order": (
         BRANCHES.format(">", "a", "b"),

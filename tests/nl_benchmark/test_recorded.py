@@ -51,4 +51,3 @@ def test_recorded_answers_are_judged_as_they_were():
     assert {one.item: one.outcome for one in result.samples} == {
         one["item"]: one["outcome"] for one in RECORDED
     }
-    assert sum(one.outcome == "right" for one in result.samples) >= 32

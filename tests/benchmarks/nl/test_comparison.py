@@ -1,8 +1,11 @@
 """Workflows are the same if they mean the same."""
 
+import pytest
+
 import couler
 from benchmarks.nl.aspects import FIELDS, aspects_for, row_of
-from benchmarks.nl.comparison import differences
+from benchmarks.nl.comparison import differences, policies
+from couler.errors import ConfigurationError
 from couler.ir.base import Node
 from couler.ir.traversal import slots
 from couler.ir.workflow import Workflow
@@ -134,6 +137,10 @@ def test_another_schedule():
     assert differences(one, made(first_then_second))
     assert differences(made(first_then_second), one)
     assert differences(one, made(first_then_second, schedule=plan("00 03 * * *"))) == ()
+    twice, turned = (
+        made(first_then_second, schedule=plan(f"0 {hours} * * *")) for hours in ("1,9", "9,1")
+    )
+    assert differences(twice, turned) == ()
     quarters = made(first_then_second, schedule=plan("*/15 * * * MON-FRI"))
     for cron, is_same in (("0,15,30,45 * * * 1-5", True), ("0,15,30 * * * 1-5", False)):
         assert is_same != bool(differences(quarters, made(first_then_second, schedule=plan(cron))))
@@ -157,6 +164,41 @@ def test_bounds_of_maps():
     assert differences(made(bounded(2)), made(bounded(2))) == ()
     assert differences(made(bounded(2)), made(bounded(3)))
     assert differences(made(bounded(None)), made(bounded(2))) == ()
+
+
+def test_instances_of_a_group_are_not_its_steps():
+    def pair(x):
+        run("a", "x", args=[x])
+        run("a", "y", args=[x])
+
+    bounded = made(lambda wf: couler.map(pair, ["1", "2", "3"], max_parallel=2))
+    by_run = made(lambda wf: couler.map(pair, ["1", "2", "3"]), max_parallel=2)
+    assert differences(bounded, by_run)
+
+
+def test_more_steps_may_have_the_same_policy():
+    def steps(*retries):
+        def body(wf):
+            for retry in retries:
+                run("a", "x", retry=retry)
+
+        return made(body)
+
+    reference = steps(2, 2, 0)
+    aspects = aspects_for(reference)
+    assert policies(reference, steps(2, 0, 2), aspects) == ()
+    assert policies(reference, steps(2, 2, 2, 0), aspects) == ()
+    assert policies(reference, steps(2, 0, 0, 0), aspects)
+    assert policies(reference, steps(2, 2, 2, 2, 2), aspects)
+    assert policies(reference, steps(2, 2, 0, 3), aspects)
+
+
+def test_an_unknown_aspect_is_refused_with_all_that_there_are():
+    with pytest.raises(ConfigurationError, match='no aspect "retries"') as caught:
+        aspects_for(made(mapped), ignore=["retries"])
+    for name in ("data", "literals", "retry", "exit_handlers"):
+        aspects_for(made(mapped), ignore=[name])
+        assert f" {name}," in str(caught.value)
 
 
 def test_a_field_that_is_ignored_is_ignored_with_all_in_it():

@@ -211,6 +211,32 @@ def test_what_is_lost_counts_in_the_budget(built_here, tmp_path):
     assert not again.samples
 
 
+def test_an_answer_that_the_budget_cuts_is_lost(built_here):
+    records = Records(None, HEADER)
+    chosen = plan(samples=1, temperatures=(0.2,))
+    script_ = {"model": "scripted", "rules": [{"reply": "word " * 10_000}]}
+    with ScriptedServer(script_) as server:
+        result = run(chosen, built_here, records, server, max_tokens_total=900)
+    assert isinstance(result.stopped, ModelBudgetError)
+    assert records.lost.calls == 1
+    assert records.lost.tokens > 0
+
+
+@pytest.mark.parametrize("limits", [{"max_tokens_total": 10**6}, {"max_retries": 0}])
+def test_a_form_that_could_not_be_repaired_is_lost(built_here, limits):
+    records = Records(None, HEADER)
+    chosen = plan(samples=1, temperatures=(0.2,), modes=("one-shot",))
+    usage = {"prompt_tokens": 10**6 - 9, "completion_tokens": 3}
+    rules = [
+        {"reply": "no form", "usage": usage, "times": 1},
+        {"status": 500, "message": "down"},
+    ]
+    with ScriptedServer({"model": "scripted", "rules": rules}) as server:
+        result = run(chosen, built_here, records, server, **limits)
+    assert isinstance(result.stopped, ModelBudgetError) == ("max_tokens_total" in limits)
+    assert records.lost.calls == 1
+
+
 def test_an_interrupt_keeps_what_comes_and_asks_for_no_more(tmp_path, monkeypatch):
     chosen, file, calls = plan(samples=1, temperatures=(0.2,)), tmp_path / "f", []
 

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.nl.generating import program_in
-from benchmarks.nl.items import read_benchmark
+from benchmarks.nl.items import Courses, read_benchmark
 from benchmarks.nl.judging import OUTCOMES, Judge, reference_workflow
 from couler.box import Built, build_program, isolation
 from couler.box.running import BoxedRun
+from tests.nl_benchmark.answers import WRONG
 from tests.nl_benchmark.scripted import ANSWERS, OTHER
 
 ITEMS = {item.name: item for item in read_benchmark(Path("tests/nl_benchmark")).items}
@@ -83,6 +84,20 @@ def test_outcomes_are_compared():
         verdict, _ = judged(wrong)
         assert verdict.outcome == "wrong-outcome"
         assert told in verdict.reasons[0]
+
+
+def test_equal_outcomes_do_not_excuse_a_retry_of_another_step():
+    name, edits = WRONG["a retry of another step"]
+    item = ITEMS[name].model_copy(update={"run": Courses()})
+    program = item.reference
+    for old, new in edits:
+        program = program.replace(old, new)
+    ran = BoxedRun("succeeded", {}, {"succeeded": 4})
+    judge = Judge(run=lambda workflow, parameters: ran)
+    assert judge.judge_workflow(item, reference_workflow(item)).is_right
+    verdict = judge.judge_workflow(item, built(program))
+    assert verdict.outcome == "wrong-graph"
+    assert len({*verdict.reasons}) == len(verdict.reasons)
 
 
 def test_each_course_is_run():
