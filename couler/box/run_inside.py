@@ -20,6 +20,7 @@ from couler.box.mounts import (
     NODEV,
     NOSUID,
     PRIVATE,
+    RDONLY,
     REC,
     WallError,
     check,
@@ -27,6 +28,7 @@ from couler.box.mounts import (
     show,
 )
 
+_MOST_OF_LOG = 800
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _ONE_OF_SEVERAL = re.compile(r"(\[\d+\]|@\d+)$")
 """The end of the path of an item of a foreach, or of a round of a loop."""
@@ -112,7 +114,7 @@ def _new_root(libc: ctypes.CDLL, shown: Iterable[str], disk_bytes: int) -> None:
     os.chdir(staging)
     check(libc.pivot_root(b".", b"old"), "change of the root")
     os.chdir("/")
-    mount(libc, "/proc", NOSUID | NODEV, "proc", "proc")
+    mount(libc, "/proc", RDONLY | NOSUID | NODEV, "proc", "proc")  # root's runs own /proc/sys
     check(libc.umount2(b"/old", DETACH), "leaving the files of the machine")
     os.rmdir("/old")
 
@@ -183,7 +185,7 @@ def _run(spec: dict[str, t.Any]) -> bytes:
             path = outer
     states = Counter(step.status for path, step in done.steps.items() if path not in wholes)
     failed = [
-        f"{path}: {step.message}"
+        f"{path}: {step.message}{_end_of(step.log)}"
         for path, step in done.steps.items()
         if step.message and path not in wholes
     ]
@@ -194,3 +196,11 @@ def _run(spec: dict[str, t.Any]) -> bytes:
         "message": failed[0] if failed else done.message,
     }
     return json.dumps(told, default=str).encode()
+
+
+def _end_of(log: Path | None) -> str:
+    """Return the last lines that a step wrote, for those who fix it."""
+    if log is None or not log.is_file():
+        return ""
+    text = log.read_text(encoding="utf-8", errors="replace")[-_MOST_OF_LOG:].strip()
+    return f"; it wrote: {text}" if text else ""

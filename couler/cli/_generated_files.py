@@ -43,6 +43,8 @@ class Destination:
         is_folder = path.suffix != suffix
         if path.is_dir() and not is_folder:
             raise click.UsageError(f"-o {output} is a folder")
+        if path.is_symlink() or path.resolve() == Path.cwd():
+            raise click.UsageError(f"-o {output}: name a new folder or file")
         taken = path.exists() and not (path.is_dir() and not any(path.iterdir()))
         if taken and (is_folder or not replace):
             hint = "name another one" if is_folder else "name another one, or say --replace"

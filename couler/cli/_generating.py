@@ -25,6 +25,7 @@ if t.TYPE_CHECKING:
 
 _UNWRITTEN = "nothing was written. `couler llm log` shows what the model was asked and said"
 _WIDTH_OF_KINDS = len("decompose")
+_LONGEST_LINE = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ class Wanted:
 
 def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
     """Generate a workflow, show it, and write it once it is verified."""
+    from couler.generation.judging import TargetSettingError
+
     description = _description(wanted.text)
     if wanted.options.mode != "schema":
         from couler.box import isolation
@@ -55,7 +58,10 @@ def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
             with heeding_requests_to_end():
                 made = _Conversation(session, wanted, model, lake).run(description)
         except BaseException as error:
-            if model.usage.calls and flags.replay is None:
+            if isinstance(error, TargetSettingError) and error.program is not None:
+                click.echo(error.program, nl=False)
+                error.add_note("The program is on standard output")
+            elif model.usage.calls and flags.replay is None:
                 error.add_note(_UNWRITTEN)
             raise
         usage = model.usage
@@ -111,6 +117,7 @@ class _Conversation:
             if changed.is_verified or not made.is_verified:
                 made = changed
             else:
+                _tell_problems(self.session, changed)
                 self.session.info("that could not be built, so it stays as it was:")
             self._show(made)
         return made
@@ -121,14 +128,15 @@ class _Conversation:
         return sys.stdin.buffer.readline().decode("utf-8", errors="replace").strip()
 
     def _tell(self, ended: Round) -> None:
-        module = f" {ended.module}:" if ended.module else ""
+        module = f"{ended.module}: " if ended.module else ""
         kind = self.session.style(f"{ended.kind:<{_WIDTH_OF_KINDS}}", bold=True)
-        message = " ".join(clean(ended.message).split())
-        self.session.info(f"{kind} {module[1:]}{' ' if module else ''}{message}")
+        self.session.info(f"{kind} {_one_line(module + ended.message)}")
 
     def _show(self, made: Generated) -> None:
         """Show a workflow as a picture and a plan, and its program if it goes to a file."""
         if not made.is_verified or made.workflow is None:
+            if self.wanted.interactive:
+                _tell_problems(self.session, made)
             return
         if self.wanted.interactive or self.wanted.destination is not None:
             self.session.info(f"\n{clean(_text_of(made))}")
@@ -174,16 +182,27 @@ def _in_words(made: Generated) -> Iterator[str]:
     """Yield what the description left open."""
     if made.assumptions:
         yield "\nassumed:"
-        yield from (f"  - {' '.join(one.split())}" for one in made.assumptions)
+        yield from (f"  - {_one_line(one)}" for one in made.assumptions)
     if made.question:
-        yield f"open: {' '.join(made.question.split())}"
+        yield f"open: {_one_line(made.question)}"
 
 
-def _tell_failure(session: Session, made: Generated) -> None:
+def _one_line(text: str) -> str:
+    """Return what a model says in one line that no terminal obeys."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..."
+
+
+def _tell_problems(session: Session, made: Generated) -> None:
     for line in text_lines(session, made.diagnostics):
         click.echo(clean(line), err=True)
     if made.question:
-        session.info(f"the description does not say: {clean(' '.join(made.question.split()))}")
+        session.info(f"the description does not say: {_one_line(made.question)}")
+
+
+def _tell_failure(session: Session, made: Generated) -> None:
+    if not made.is_verified and not click.get_current_context().params.get("interactive"):
+        _tell_problems(session, made)
     session.info(f"no sound workflow came of it, and {_UNWRITTEN}")
 
 

@@ -358,7 +358,7 @@ def show_outcome(outcome: Outcome, format_: str) -> None:
         return
     metric = outcome.metric
     click.echo(f"chosen: {outcome.chosen} {as_text(outcome.parameters)}")
-    click.echo(f"why: {outcome.why}")
+    click.echo(f"why: {one_line(outcome.why)}")
     if outcome.best.reason:
         click.echo(f"the model says: {one_line(outcome.best.reason)}")
     click.echo()

@@ -7,20 +7,34 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from couler.errors import ConfigurationError
+from couler.box.text_checks import MOST_CHARACTERS
+from couler.errors import ConfigurationError, ModelAnswerError
 from couler.generation.dialogue import Dialogue
-from couler.generation.judging import Build, judge_workflow, numbered, repair_message, told
+from couler.generation.judging import (
+    Build,
+    judge_workflow,
+    numbered,
+    repair_message,
+    told,
+    with_failed_run,
+)
 from couler.generation.lake import CodeLake, packaged_snippets
 from couler.generation.options import Generated, GenerateOptions, Listener, Verdict
 from couler.generation.prompting import Prompts, set_apart
 from couler.generation.sketch import Sketch, workflow_of
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.workflow import Container, Step, Workflow
 from couler.llm import LanguageModel
 
 LONGEST_TEXT = 20_000
 """Characters of a description, and of what should change."""
 
 NO_IR = "CLR641"
+
+_ANY = Workflow(
+    name="any", steps=(Step(name="any", action=Container(image="busybox", command=("true",))),)
+)
+"""A workflow that every engine takes."""
 
 
 Task: t.TypeAlias = t.Literal[
@@ -146,7 +160,9 @@ def _dialogue(
     text = description.strip()
     _refuse_long(text, "the description")
     prompts = Prompts(CodeLake(packaged_snippets()) if lake is None else lake)
-    return Dialogue(text, model, options or GenerateOptions(), prompts, build, listener)
+    options = options or GenerateOptions()
+    judge_workflow(_ANY, options.targets)  # wrong settings, before a model is paid
+    return Dialogue(text, model, options, prompts, build, listener)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +203,7 @@ def _written(
     dialogue.tell("write", answer.plan, module=about)
     verdict = dialogue.judge(answer.program)
     for _ in range(dialogue.options.max_repairs):
-        if verdict.is_verified:
+        if verdict.is_verified or len(answer.program) > MOST_CHARACTERS:
             break
         dialogue.tell(
             "repair", repair_message(verdict.errors), module=about, diagnostics=verdict.errors
@@ -204,7 +220,7 @@ def _written(
         if answer.program == before.program:
             break  # the same request would have the same answer
         verdict = dialogue.judge(answer.program)
-    return _Candidate(answer, verdict)
+    return _Candidate(answer, with_failed_run(verdict))
 
 
 def _by_modules(dialogue: Dialogue) -> Generated:
@@ -214,15 +230,20 @@ def _by_modules(dialogue: Dialogue) -> Generated:
     plan = dialogue.ask(prompt, Decomposition)
     modules = ", ".join(f"{one.name} ({one.task})" for one in plan.modules)
     dialogue.tell("decompose", f"{plan.workflow}: {modules}")
-    program, plans, assumptions = "", list[str](), dict[str, None]()
+    program, plans, assumptions, questions = "", list[str](), dict[str, None](), list[str]()
     for module in plan.modules:
         found = _best(dialogue, plan, module, program)
         program = found.answer.program
         plans.append(found.answer.plan)
         assumptions |= dict.fromkeys(found.answer.assumptions)
+        questions += [found.answer.question] if found.answer.question else []
         if not found.verdict.is_verified:
             break
-    of_all = {"plan": " ".join(plans), "assumptions": tuple(assumptions)}
+    of_all = {
+        "plan": " ".join(plans),
+        "assumptions": tuple(assumptions),
+        "question": " ".join(questions),
+    }
     return _ended(dialogue, found.verdict, found.answer.model_copy(update=of_all))
 
 
@@ -266,7 +287,11 @@ def _best(
         if best.critique is None or best.critique.score >= options.baseline_score:
             break
         said = "\n".join([best.answer.program, *best.critique.problems, best.critique.advice])
-        best = max(best, candidate(set_apart(said, "feedback")), key=lambda one: one.rank)
+        try:
+            best = max(best, candidate(set_apart(said, "feedback")), key=lambda one: one.rank)
+        except ModelAnswerError as error:  # there is a program already
+            dialogue.tell("write", str(error), module=module.name)
+            break
     return best
 
 

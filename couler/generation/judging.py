@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from couler.backends.base import Target
 from couler.box import Built, build_program
@@ -71,6 +72,15 @@ def _after_run(workflow: Workflow, verdict: Verdict) -> Verdict:
         message = f"the run in the sandbox did not end: {ran.message}"
         found = Diagnostic(FAILED_RUN, message, severity="warning")
     return Verdict(workflow, (*verdict.diagnostics, found))
+
+
+def with_failed_run(verdict: Verdict) -> Verdict:
+    """Return a verdict in which a run that failed is a warning: the program is paid for."""
+    found = (
+        replace(one, severity="warning") if one.code == FAILED_RUN else one
+        for one in verdict.diagnostics
+    )
+    return Verdict(verdict.workflow, tuple(found))
 
 
 def told(diagnostics: Sequence[Diagnostic]) -> str:

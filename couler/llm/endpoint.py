@@ -37,6 +37,7 @@ from couler.llm.structured import with_schema, without_thoughts
 MAX_BYTES = 8 << 20
 
 _MAX_REASON_LENGTH = 400
+_MAX_TOKENS = 1 << 31  # an endpoint that counts more, or less than none, does not count
 
 # Finish reasons of complete answers; some endpoints give none.
 _COMPLETE = ("stop", "eos", "stop_sequence", "end_turn", "")
@@ -174,7 +175,7 @@ class Endpoint:
             "retries": raw.retries_taken,
             "max_tokens": limit,
         }
-        reply = self._reply(name, raw.text)
+        reply = self._reply(name, raw.content.decode("utf-8", errors="replace"))
         tokens = reply.tokens or (
             sum(likely_tokens(one.content) for one in messages),
             likely_tokens(reply.text),
@@ -294,7 +295,9 @@ class Endpoint:
 
         tokens: tuple[int, int] | None = None
         match usage:
-            case {"prompt_tokens": int(prompt), "completion_tokens": int(completion)} if prompt:
+            case {"prompt_tokens": int(prompt), "completion_tokens": int(completion)} if (
+                0 < prompt < _MAX_TOKENS and 0 <= completion < _MAX_TOKENS
+            ):
                 tokens = prompt, completion
         return _Reply(
             text_of(message.get("content")),
@@ -326,7 +329,7 @@ class Endpoint:
         elif reason == "content_filter":
             problem = "a content filter of the endpoint withheld the answer: rephrase the request"
         elif refusal:
-            problem = f"the model refuses: {clean(refusal)}"
+            problem = f"the model refuses: {' '.join(clean(refusal).split())}"
         elif not answer.text.strip():
             problem = f"the answer is empty (finish_reason {clean(reason) or 'missing'})"
         elif reason not in _COMPLETE:

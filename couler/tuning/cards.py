@@ -178,12 +178,13 @@ def anonymous(card: DataCard) -> tuple[DataCard, Callable[[str], str]]:
         **{one.name: name for one, name in zip(card.columns, columns, strict=True)},
     }
     # Short names and numbers are parts of other words, and nobody recognizes data by them.
-    lowered = {name.lower(): to for name, to in neutral.items() if re.search(r"[^\W\d_]{3}", name)}
-    longest_first = sorted(map(re.escape, lowered), key=len, reverse=True)
+    named = {_key(name): to for name, to in neutral.items() if re.search(r"[^\W\d_]{3}", name)}
+    parts = [re.findall(r"[^\W_]+", name) for name in neutral if _key(name) in named]
+    longest_first = sorted((r"[\W_]*".join(map(re.escape, one)) for one in parts), key=len)[::-1]
     pattern = re.compile(rf"(?<!\w)(?:{'|'.join(longest_first) or '(?!)'})(?!\w)", re.I)
 
     def hide(text: str) -> str:
-        return pattern.sub(lambda found: lowered.get(found[0].lower(), "name"), text)
+        return pattern.sub(lambda found: named.get(_key(found[0]), "name"), text)
 
     update = {
         "name": "data",
@@ -198,6 +199,11 @@ def anonymous(card: DataCard) -> tuple[DataCard, Callable[[str], str]]:
         ),
     }
     return card.model_copy(update=update), hide
+
+
+def _key(name: str) -> str:
+    """Return what ways of writing a name have in common."""
+    return re.sub(r"[\W_]", "", name).lower()
 
 
 def parse_data_card(text: str, *, where: str = "data card") -> DataCard:

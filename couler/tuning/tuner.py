@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from couler.errors import LanguageModelError, ModelAnswerError, TuningError
+from couler.hidden import clean
 from couler.llm import LanguageModel, Message, Parsed, Prompt, render_prompt
 from couler.tuning.cards import DataCard, ModelCard, anonymous, as_data
 from couler.tuning.estimators import with_defaults
@@ -80,9 +81,25 @@ class Tuner:
         self._data_card, self._hide = (
             anonymous(self.data) if self.options.anonymous else (self.data, _unchanged)
         )
-        texts = ("name", "structure", "description")
-        update = {name: self._hide(getattr(model, name)) for name in texts}
+        texts = ("name", "structure", "description", "loss")
+        update: dict[str, t.Any] = {name: self._hide(getattr(model, name)) for name in texts}
+        update["hyperparameters"] = self._hidden(model.hyperparameters)
+        if (training := model.training) is not None:
+            fixed = self._hidden(training.fixed)
+            update["training"] = training.model_copy(update={"fixed": fixed})
         self._model_card = model.model_copy(update=update)
+
+    def _hidden(self, values: Mapping[str, t.Any]) -> dict[str, t.Any]:
+        """Return hyperparameters without names of the data in their values."""
+
+        def hidden(value: t.Any) -> t.Any:
+            if isinstance(value, str):
+                return self._hide(value)
+            if isinstance(value, Mapping):
+                return {self._hide(name): hidden(one) for name, one in value.items()}
+            return [hidden(one) for one in value] if isinstance(value, list | tuple) else value
+
+        return {name: hidden(value) for name, value in values.items()}
 
     def run(self) -> Outcome:
         """Tune, and return the outcome."""
@@ -99,7 +116,8 @@ class Tuner:
             for why in (*one.problems, one.real and one.real.problem)
             if why
         ]
-        raise TuningError("no setting has a score", [*problems, *self._refused])
+        found = (" ".join(clean(one).split()) for one in (*problems, *self._refused))
+        raise TuningError("no setting has a score", [*found])
 
     @property
     def outcome(self) -> Outcome | None:

@@ -30,6 +30,7 @@ def attempts(package: str) -> dict[str, str]:
     return {
         "network": tried(lambda: socket.create_connection(("192.0.2.1", 80), timeout=2)),
         "package": tried(lambda: os.open(package, os.O_WRONLY)),
+        "kernel": tried(lambda: os.open("/proc/sys/kernel/panic", os.O_WRONLY)),
         "environment": " ".join(sorted(os.environ)),
         "user": str(os.getuid()),
     }
@@ -60,10 +61,11 @@ def test_what_cannot_be_run_is_told():
 def test_a_step_that_fails_is_named():
     def body(wf):
         with couler.group("all"):
-            couler.run_container("busybox:1.37", ["false"], step_name="wrong")
+            couler.run_container("busybox:1.37", ["sh", "-c", "echo no; exit 1"], step_name="wrong")
 
     done = run_boxed(workflow(body), {})
-    assert (done.status, done.message) == ("failed", "all/wrong: it ended with exit code 1")
+    told = "all/wrong: it ended with exit code 1; it wrote: no"
+    assert (done.status, done.message) == ("failed", told)
 
 
 @pytest.mark.slow
@@ -106,6 +108,6 @@ def test_what_a_function_reaches(monkeypatch):
     ir = workflow(lambda wf: wf.output("told", attempts(couler.__file__)))
     told = run_boxed(ir).outputs["told"]
     assert told["network"] == str(errno.ENETUNREACH)
-    assert told["package"] == str(errno.EROFS)
+    assert told["package"] == told["kernel"] == str(errno.EROFS)
     assert "API_KEY" not in told["environment"]
     assert told["user"] == "65534"

@@ -122,6 +122,33 @@ def test_nothing_that_is_printed_drives_a_terminal(couler: Couler, serve: Serve)
     assert "the program holds U+009B" in refused.err
 
 
+def test_names_of_modules_drive_no_terminal(couler: Couler, serve: Serve) -> None:
+    module = {"name": "a\x1b[31m\nerror: fake", "task": "other", "description": "", "reads": []}
+    plan = {"reasoning": "", "workflow": "w", "modules": [module]}
+    critique = {"problems": [], "advice": "", "score": 1}
+    serve(
+        [
+            {"when": {"prompt": "decompose"}, "reply": {"json": plan}},
+            program(SOUND, "extend"),
+            {"when": {"prompt": "critique"}, "reply": {"json": critique}},
+        ]
+    )
+    outcome = couler("generate", "Print 1.", "--mode", "modules")
+    assert outcome.code == 0, outcome.err
+    assert "\x1b" not in outcome.err
+    assert "\nerror: fake" not in outcome.err
+
+
+def test_what_is_wrong_is_told_before_what_should_change(couler: Couler, serve: Serve) -> None:
+    _, asks = written("import os\n", question="Which folder?")
+    serve([{"reply": {"json": asks}}])
+    outcome = couler("generate", "Print 1.", "-i", "--max-repairs", "0", input="\n")
+    assert outcome.code == 1
+    before = outcome.err.partition("What should change?")[0]
+    assert "CLR603" in before
+    assert "the description does not say: Which folder?" in before
+
+
 def test_the_outcome_as_json(couler: Couler, serve: Serve, folder: Path) -> None:
     serve([program(SOUND)])
     outcome = couler(
@@ -267,6 +294,7 @@ def test_a_setting_that_is_missing_is_not_asked_of_the_model(
     server = serve([program(kept)])
     outcome = couler("generate", "Keep it.", "-e", "airflow", "-o", "made.py")
     assert outcome.code == 3
+    assert outcome.out == kept
     assert "files_claim=NAME" in outcome.err
     assert len(server.requests) == 1
     assert nothing_written(folder)

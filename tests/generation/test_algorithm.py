@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 
 from couler.backends.base import Target
 from couler.box.running import running_problem
-from couler.errors import ConfigurationError
+from couler.errors import ConfigurationError, EngineOptionError, ModelAnswerError
 from couler.generation import (
     CodeLake,
     Generated,
@@ -16,7 +18,8 @@ from couler.generation import (
     revise_workflow as revise,
 )
 from couler.generation.options import Round
-from tests.generation.replies import Replies, Reply, critique, plan, program, written
+from couler.llm import Parsed, Prompt
+from tests.generation.replies import M, Replies, Reply, critique, plan, program, written
 
 LAKE = CodeLake([Snippet("pay", "Pay invoices.", '"""Pay invoices."""')])
 SOUND = program("a")
@@ -128,6 +131,10 @@ with couler.Workflow("made", by=0) as wf:
     assert "divide" in model.told(1)
     found, _ = made(written(failing))
     assert found.is_verified  # nothing runs unless it is asked for
+    found, model = made(written(failing), written(failing, name="repair"), run=True)
+    assert found.is_verified  # the program is the user's, with a warning
+    assert "ZeroDivisionError" in found.diagnostics[-1].message
+    assert "ZeroDivisionError" in model.told(1)
     needs = failing.replace("by=0", "by=couler.Parameter(type=int, required=True)")
     found, _ = made(written(needs), run=True)
     assert found.is_verified
@@ -137,7 +144,7 @@ with couler.Workflow("made", by=0) as wf:
 def test_modules_are_written_in_order_each_after_those_before_it() -> None:
     found, model = by_modules(
         plan("first", "second"),
-        written(program("a"), name="extend", assumptions=("of a",)),
+        written(program("a"), name="extend", assumptions=("of a",), question="Which?"),
         critique(0.9),
         written(program("a", "b"), name="extend", assumptions=("of b",)),
         critique(0.8),
@@ -151,6 +158,7 @@ def test_modules_are_written_in_order_each_after_those_before_it() -> None:
     assert program("a") not in model.told(1)
     assert program("a") in model.told(3)
     assert (found.plan, found.assumptions) == ("It prints. It prints.", ("of a", "of b"))
+    assert found.question == "Which?"
 
 
 @pytest.mark.slow
@@ -210,6 +218,31 @@ def test_one_that_builds_stays_before_a_later_one_that_does_not() -> None:
         max_repairs=1,
     )
     assert names(found) == ["first"]
+
+
+@pytest.mark.slow
+def test_an_attempt_without_an_answer_leaves_the_one_before() -> None:
+    class Fails(Replies):
+        def ask_for(self, prompt: Prompt, schema: type[M], **options: t.Any) -> Parsed[M]:
+            if len(self.asked) == 3:
+                raise ModelAnswerError("no JSON")
+            return super().ask_for(prompt, schema, **options)
+
+    model = Fails(plan("only"), extended("first"), critique(0.3))
+    found = generate("Pay.", model, GenerateOptions(mode="modules"), lake=LAKE)
+    assert names(found) == ["first"]
+
+
+def test_a_program_that_is_too_long_is_not_sent_back() -> None:
+    found, model = made(written("#" * 200_001))
+    assert not found.is_verified
+    assert len(model.asked) == 1
+
+
+def test_wrong_settings_are_told_before_anything_is_asked() -> None:
+    targets = {"argo": Target(options={"bogus": "1"})}
+    with pytest.raises(EngineOptionError, match="bogus"):
+        generate("Pay.", Replies(), GenerateOptions(targets=targets), lake=LAKE)
 
 
 @pytest.mark.slow

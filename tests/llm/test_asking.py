@@ -193,7 +193,14 @@ def _asked(world: World) -> tuple[t.Any, ...]:
     return world.server.requests
 
 
-@pytest.mark.parametrize("usage", ["none", {"prompt_tokens": 0, "completion_tokens": 0}])
+@pytest.mark.parametrize(
+    "usage",
+    [
+        "none",
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": 5, "completion_tokens": 10**30},
+    ],
+)
 def test_tokens_that_nobody_counts_are_estimated_and_that_is_said(
     world: World, usage: object
 ) -> None:

@@ -388,6 +388,8 @@ def test_anonymous_prompts_have_no_name_of_the_data(tune: Tune, logs: bool) -> N
     model = parse_model_card("""
     name: net for irises of gaspé
     description: It sees the petal length and tells setosa and ſetosa from others.
+    loss: of Petal-Length
+    hyperparameters: {weights: {Setosa: 2}}
     training: {estimator: MLPClassifier}
     """)
     rules = [
