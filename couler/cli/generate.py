@@ -159,8 +159,10 @@ def command(
         return
     if text is None:
         raise click.UsageError("give a TEXT that says what the workflow is to do, or --check FILE")
-    if mode == "schema" and runs:
-        raise click.UsageError("--run is for programs, not for --mode schema")
+    if mode == "schema":
+        _refuse(frozenset({"runs", "lake"}), "for programs, not for --mode schema")
+    if overwrite and output is None:
+        raise click.UsageError("--replace is for -o FILE")
     if mode != "modules":
         _refuse(_OF_MODULES, "for --mode modules")
     if interactive and text == "-":

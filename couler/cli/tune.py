@@ -153,6 +153,8 @@ def command(
             raise click.UsageError(f"--{name} requires --validate K")
     if output is not None:
         check_place(output)
+        if output.resolve() in {one.resolve() for one in (data_card, model_card, space)}:
+            raise click.UsageError(f"-o {output} is one of the files that it reads")
     data, model = read_data_card(data_card), read_model_card(model_card)
     read = read_space(space)
     told_format = session.settings.choose("format", format_, FORMATS)

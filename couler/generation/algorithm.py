@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from couler.box.text_checks import MOST_CHARACTERS
 from couler.errors import ConfigurationError, ModelAnswerError
@@ -72,6 +73,12 @@ class WrittenProgram(_Answer):
     assumptions: tuple[str, ...] = Field(description="What the description left open")
     question: str = Field(description="What only the user can decide; empty if nothing")
     program: str = Field(description="The whole program")
+
+    @field_validator("program")
+    @classmethod
+    def _without_fence(cls, program: str) -> str:
+        fenced = re.fullmatch(r"\s*```\w*\n(.*?)```\s*", program, re.DOTALL)
+        return fenced[1] if fenced else program
 
 
 class PlannedModule(_Answer):
@@ -203,7 +210,8 @@ def _written(
     dialogue.tell("write", answer.plan, module=about)
     verdict = dialogue.judge(answer.program)
     for _ in range(dialogue.options.max_repairs):
-        if verdict.is_verified or len(answer.program) > MOST_CHARACTERS:
+        is_question = bool(answer.question) and not answer.program.strip()
+        if verdict.is_verified or is_question or len(answer.program) > MOST_CHARACTERS:
             break
         dialogue.tell(
             "repair", repair_message(verdict.errors), module=about, diagnostics=verdict.errors

@@ -114,9 +114,9 @@ def _result(recorded: Json) -> CallResult:
     entry = recorded["answer"]
     usage = Usage(
         calls=1,
-        prompt_tokens=entry["prompt_tokens"],
-        completion_tokens=entry["completion_tokens"],
-        seconds=entry["seconds"],
+        prompt_tokens=int(entry["prompt_tokens"]),
+        completion_tokens=int(entry["completion_tokens"]),
+        seconds=float(entry["seconds"]),
         cost=entry["cost"],
         estimated_calls=int(entry["estimated"]),
     )

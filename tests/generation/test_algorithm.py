@@ -75,6 +75,14 @@ def test_what_the_compiler_finds_goes_back_with_its_code_and_line() -> None:
     assert repair.diagnostics[0].source.line == 4
 
 
+def test_a_fenced_program_is_read_and_a_question_alone_is_not_repaired() -> None:
+    found, _ = made(written(f"```python\n{SOUND}```\n"))
+    assert found.program == SOUND
+    found, model = made(written("", question="What for?"))
+    assert (found.is_verified, found.question) == (False, "What for?")
+    assert len(model.asked) == 1
+
+
 @pytest.mark.slow
 def test_a_program_is_repaired_as_often_as_the_options_say() -> None:
     still = UNSOUND.replace("echo", "printf")

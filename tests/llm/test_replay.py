@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import stat
 import typing as t
@@ -109,7 +110,15 @@ def test_a_record_is_made_or_used(world: World, tmp_path: Path) -> None:
         world.open(record=tmp_path / "a", replay=tmp_path / "b")
 
 
-@pytest.mark.parametrize("line", ["no JSON", "{}", '{"schema_version": 9, "key": "x"}', "[]"])
+_ANSWER = {"text": "", "model": "", "finish_reason": "", "prompt_tokens": "many", "cost": None}
+_ANSWER |= {"completion_tokens": 0, "estimated": False, "seconds": 0}
+_DAMAGED = {"schema_version": 1, "key": "x", "answer": _ANSWER, "problem": None, "is_budget": False}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["no JSON", "{}", '{"schema_version": 9, "key": "x"}', "[]", json.dumps(_DAMAGED)],
+)
 def test_what_is_no_record(tmp_path: Path, line: str) -> None:
     file = tmp_path / "x.jsonl"
     file.write_text(line)
