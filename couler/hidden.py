@@ -23,6 +23,12 @@ def clean(text: str) -> str:
     return HIDDEN.sub(REPLACEMENT, text)
 
 
+def clean_line(text: str, most: int) -> str:
+    """Return text of others in one line that no terminal obeys, cut after so many characters."""
+    line = " ".join(clean(text).split())
+    return line if len(line) <= most else f"{line[:most]}..."
+
+
 def whole(text: str) -> str:
     r"""Return a text without halves of characters (lone surrogates), which no file can have."""
     return _HALF.sub(REPLACEMENT, text)

@@ -131,7 +131,7 @@ def sample_of(
     lose: Callable[[Usage], None] = lambda _usage: None,
     is_interrupted: threading.Event | None = None,
 ) -> Sample:
-    """Ask for one sample, and judge it; `lose` is told what one took that did not finish."""
+    """Ask for one sample, and judge it; `lose` gets the usage of one that did not finish."""
     own = sample_seed(seed, key)
     question = Question(
         item.descriptions[key.description],

@@ -127,7 +127,7 @@ class Task:
         return {"kernel": "rbf", "alpha": NOISE, "gamma": GAMMA}
 
     def cards(self) -> tuple[DataCard, ModelCard]:
-        rows = self.rows  # nothing of the rows held out is told
+        rows = self.rows  # without the rows held out
         labels = rows.y if self.is_regression else _named(rows)
         name = "data" if self.data == "generated" else self.data
         metric = "r2" if self.is_regression else "accuracy"

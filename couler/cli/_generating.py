@@ -16,7 +16,7 @@ from couler.cli._generated_files import Destination, files_of
 from couler.cli.language_model import LlmFlags, opened_model
 from couler.cli.session import Session, heeding_requests_to_end
 from couler.errors import ConfigurationError, CoulerError, IsolationError, LanguageModelError
-from couler.hidden import clean, escaped
+from couler.hidden import clean, clean_line, escaped
 from couler.stages import SCHEMA_VERSION, plan, show
 
 if t.TYPE_CHECKING:
@@ -66,7 +66,9 @@ def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
             raise
         usage = model.usage
     if not made.is_verified:
-        _tell_failure(session, made)
+        if not wanted.interactive:  # then they were shown before it asked what should change
+            _tell_problems(session, made)
+        session.info(f"no sound workflow came of it, and {_UNWRITTEN}")
         if wanted.format == "json":
             click.echo(_json(made, usage, ()))
         click.get_current_context().exit(1)
@@ -130,7 +132,7 @@ class _Conversation:
     def _tell(self, ended: Round) -> None:
         module = f"{ended.module}: " if ended.module else ""
         kind = self.session.style(f"{ended.kind:<{_WIDTH_OF_KINDS}}", bold=True)
-        self.session.info(f"{kind} {_one_line(module + ended.message)}")
+        self.session.info(f"{kind} {clean_line(module + ended.message, _LONGEST_LINE)}")
 
     def _show(self, made: Generated) -> None:
         """Show a workflow as a picture and a plan, and its program if it goes to a file."""
@@ -182,28 +184,16 @@ def _in_words(made: Generated) -> Iterator[str]:
     """Yield what the description left open."""
     if made.assumptions:
         yield "\nassumed:"
-        yield from (f"  - {_one_line(one)}" for one in made.assumptions)
+        yield from (f"  - {clean_line(one, _LONGEST_LINE)}" for one in made.assumptions)
     if made.question:
-        yield f"open: {_one_line(made.question)}"
-
-
-def _one_line(text: str) -> str:
-    """Return what a model says in one line that no terminal obeys."""
-    line = " ".join(clean(text).split())
-    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..."
+        yield f"open: {clean_line(made.question, _LONGEST_LINE)}"
 
 
 def _tell_problems(session: Session, made: Generated) -> None:
     for line in text_lines(session, made.diagnostics):
         click.echo(clean(line), err=True)
     if made.question:
-        session.info(f"the description does not say: {_one_line(made.question)}")
-
-
-def _tell_failure(session: Session, made: Generated) -> None:
-    if not made.is_verified and not click.get_current_context().params.get("interactive"):
-        _tell_problems(session, made)
-    session.info(f"no sound workflow came of it, and {_UNWRITTEN}")
+        session.info(f"the description does not say: {clean_line(made.question, _LONGEST_LINE)}")
 
 
 def _written(session: Session, wanted: Wanted, made: Generated) -> Sequence[Path]:

@@ -22,13 +22,14 @@ from couler.cli.session import (
     writing,
 )
 from couler.errors import LanguageModelError
-from couler.hidden import clean
+from couler.hidden import clean_line
 
 if t.TYPE_CHECKING:
     from couler.tuning.cards import DataCard, ModelCard
     from couler.tuning.outcome import Candidate, Outcome
 
 _file = click.Path(exists=True, dir_okay=False, path_type=Path)
+_LONGEST_LINE = 500
 
 
 class _DataFile(click.Path):
@@ -174,7 +175,9 @@ def command(
     if trainings is not None:
         trainer.check(read)
         if left_out := left_out_columns(data):
-            session.info(f"columns without numbers are not used: {one_line(', '.join(left_out))}")
+            session.info(
+                clean_line(f"columns not used (no numbers): {', '.join(left_out)}", _LONGEST_LINE)
+            )
     options = TuneOptions(
         candidates=candidates,
         trainings=trainings or 1,
@@ -192,7 +195,7 @@ def command(
             language_model,
             options,
             train=None if trainings is None else trainer,
-            tell=lambda text: session.info(one_line(text)),
+            tell=lambda text: session.info(clean_line(text, _LONGEST_LINE)),
             scoring="" if data.scoring or model.training is None else trainer.scoring,
         )
         try:
@@ -360,9 +363,9 @@ def show_outcome(outcome: Outcome, format_: str) -> None:
         return
     metric = outcome.metric
     click.echo(f"chosen: {outcome.chosen} {as_text(outcome.parameters)}")
-    click.echo(f"why: {one_line(outcome.why)}")
+    click.echo(f"why: {clean_line(outcome.why, _LONGEST_LINE)}")
     if outcome.best.reason:
-        click.echo(f"the model says: {one_line(outcome.best.reason)}")
+        click.echo(f"the model says: {clean_line(outcome.best.reason, _LONGEST_LINE)}")
     click.echo()
     is_trained = any(one.real is not None for one in outcome.candidates)
     head = ("candidate", "round", "found", f"predicted {metric.name}")
@@ -374,12 +377,12 @@ def show_outcome(outcome: Outcome, format_: str) -> None:
     for line in aligned((((*head, *more, "hyperparameters")), *rows)):
         click.echo(line)
     if outcome.ended_early:
-        click.echo(f"ended early: {one_line(outcome.ended_early)}")
+        click.echo(f"ended early: {clean_line(outcome.ended_early, _LONGEST_LINE)}")
     for one in outcome.candidates:
         if one.problems:
-            click.echo(f"{one.name} left out: {one_line('; '.join(one.problems))}")
+            click.echo(f"{one.name} left out: {clean_line('; '.join(one.problems), _LONGEST_LINE)}")
         if one.real is not None and one.real.problem is not None:
-            click.echo(f"{one.name} not trained: {one_line(one.real.problem)}")
+            click.echo(f"{one.name} not trained: {clean_line(one.real.problem, _LONGEST_LINE)}")
     if is_trained:
         correlation, count = outcome.rank_correlation
         told = "not defined" if correlation is None else f"{correlation:.2f}"
@@ -406,8 +409,3 @@ def _real(one: Candidate) -> tuple[str, ...]:
         return ("-", "-")
     low, high = min(one.real.scores), max(one.real.scores)
     return (f"{one.real.mean:.4g}", f"{low:.4g}, {high:.4g}")
-
-
-def one_line(text: str) -> str:
-    """Return text of others in a line, without what could drive a terminal."""
-    return clean(" ".join(text.split()))[:500]

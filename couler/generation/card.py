@@ -25,7 +25,7 @@ OTHERS = (
     *("Schedule", "Parameter", "StepDefaults", "Toleration", "Mutex", "Semaphore", "add_volume"),
     *("Volume", "VolumeMount", "obtain_secret"),
 )
-"""Names whose further parameters are told where a description needs them."""
+"""Names whose further parameters are in the examples that a description needs."""
 
 _OF_THE_ANCESTOR = frozenset(
     {"pool", "enable_ulogfs", "step_name", "namespace", "dry_run", "parallelism", "is_global"}

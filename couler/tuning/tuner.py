@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from couler.errors import LanguageModelError, ModelAnswerError, TuningError
-from couler.hidden import clean
+from couler.hidden import clean_line
 from couler.llm import LanguageModel, Message, Parsed, Prompt, render_prompt
 from couler.tuning.cards import DataCard, ModelCard, anonymous, as_data
 from couler.tuning.estimators import with_defaults
@@ -116,8 +116,8 @@ class Tuner:
             for why in (*one.problems, one.real and one.real.problem)
             if why
         ]
-        found = (" ".join(clean(one).split()) for one in (*problems, *self._refused))
-        raise TuningError("no setting has a score", [*found])
+        found = [clean_line(one, MAX_REASON_LENGTH) for one in (*problems, *self._refused)]
+        raise TuningError("no setting has a score", found)
 
     @property
     def outcome(self) -> Outcome | None:

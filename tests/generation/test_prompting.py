@@ -62,7 +62,7 @@ def test_a_prompt_has_what_fits_a_text_within_its_bound() -> None:
 
 
 def test_the_program_of_the_rules_builds() -> None:
-    """It shows each form, so a form that changes is told here."""
+    """It shows each form, so this fails if a form changes."""
     program = RULES.read_text(encoding="utf-8").partition("```python\n")[2].partition("```")[0]
     built = build_program(program)
     assert built.diagnostics == ()
